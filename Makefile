@@ -45,13 +45,15 @@ ORDER = $(wildcard $(or $(CARGO_TARGET_DIR),target)/release/steersman.order)
 COMMA = ,
 ORDERED = $(if $(TARGET),,$(if $(ORDER),-C link-arg=-Wl$(COMMA)--symbol-ordering-file=$(abspath $(ORDER)) \
 	-C link-arg=-Wl$(COMMA)--no-warn-symbol-ordering))
+# Functions of the same code are there once, which takes 1 MB less: the linker that Rust brings for x86-64 can tell.
+FOLDED = $(if $(TARGET),,$(if $(filter x86_64,$(shell uname -m)),-C link-arg=-Wl$(COMMA)--icf=all))
 # All that is linked is optimised as one: 3 MB smaller than crate by crate, for a minute more.
 # It runs alone, so images need nothing beside it. The flags are those of the last crate: that is what is linked, and what
 # runs while it is compiled can't be static.
 .PHONY: build
 build: ## Build the program, target/release/steersman, also for images; TARGET is another processor's, then in target/TARGET.
 	$(CARGO) rustc --release --bin steersman $(if $(TARGET),--target $(TARGET)) -- -C lto=fat -C target-feature=+crt-static $(PACKED) \
-		$(ORDERED) $(if $(SYMBOLS),-C strip=none)
+		$(FOLDED) $(ORDERED) -C strip=$(if $(SYMBOLS),none,symbols)
 
 # Its name when there were two programs.
 .PHONY: build-static

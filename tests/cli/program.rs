@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// How soon the program must have said what is wrong with its configuration. One that is not optimised takes longer,
 /// and tests run beside each other.
-const SOON: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 2 });
+const SOON: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 2 });
 
 /// A folder with a project, and the environment of programs started in it.
 pub(crate) struct Project {

@@ -106,9 +106,6 @@ impl Bench {
         plural: &str,
         versions: &[&str],
     ) {
-        let defined = GroupVersionKind::gvk(group, versions[0], kind);
-        self.kinds
-            .add(ApiResource::from_gvk_with_plural(&defined, plural));
         let versions: Vec<Value> = versions
             .iter()
             .map(|version| {
@@ -124,10 +121,20 @@ impl Bench {
                 "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase()},
             },
         });
+        self.define_from(&definition).await;
+    }
+
+    /// Defines the kind of a definition.
+    pub(crate) async fn define_from(&self, definition: &Value) {
+        let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap();
+        let (group, plural) = (text("/spec/group"), text("/spec/names/plural"));
+        let defined = GroupVersionKind::gvk(group, text("/spec/versions/0/name"), text("/spec/names/kind"));
+        self.kinds
+            .add(ApiResource::from_gvk_with_plural(&defined, plural));
         let name = format!("{plural}.{group}");
         let definitions = definitions(&self.client);
         let parameters = PatchParams::apply("test").force();
-        let patch = Patch::Apply(&definition);
+        let patch = Patch::Apply(definition);
         definitions.patch(&name, &parameters, &patch).await.unwrap();
         let is_established = |definition: &Value| {
             let conditions = definition.pointer("/status/conditions")?.as_array()?;

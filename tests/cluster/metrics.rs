@@ -218,6 +218,14 @@ async fn metrics_have_helm_operators_names_and_tell_of_the_work() {
         assert!(begun.elapsed() < PATIENCE, "{}", page().await);
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    let stalled = format!(
+        r#"steersman_resource_condition{{condition="Stalled",group="{}",kind="Web",name="broken",namespace="{}",reason="RenderFailed",version="v1"}} 1"#,
+        bench.group, bench.namespace
+    );
+    while !page().await.contains(&stalled) {
+        assert!(begun.elapsed() < PATIENCE, "{}", page().await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let page = page().await;
     for (family, expect) in FAMILIES {
         assert_eq!(labels(&page, family).as_deref(), Some(*expect), "{family}");

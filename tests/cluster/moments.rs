@@ -17,6 +17,7 @@ use steersman_testkit::kstatus_judge::KstatusJudge;
 use crate::bench::{Bench, PATIENCE, condition, wait_until};
 use crate::faults::lane::Lane;
 use crate::hooks::{finish_job, finish_job_of};
+use crate::procedures::{awaited, end_pod, put_procedures, wait_job};
 use crate::watched::Watched;
 
 const PAGE: &str = "docs/reference/status.md";
@@ -542,6 +543,26 @@ async fn what_depends_on_what_is_told_of() {
     }
     moments.apply(json!({"replicas": 0})).await;
     moments.at("what it depends on is not ready").await;
+    moments.lane.stop().await;
+}
+
+#[tokio::test]
+async fn what_comes_before_an_upgrade_is_told_of() {
+    let Some(moments) = Moments::new("what_comes_before_an_upgrade").await else {
+        return;
+    };
+    let bench = moments.bench();
+    let backup = "  - {name: backup, job: procedures/job.yaml, before: {upgrade: true}}\n";
+    put_procedures(bench, &["WebBackup"], backup).await;
+    moments.lane.start().await;
+    moments.apply(json!({"replicas": 0})).await;
+    moments.at("deployed and ready").await;
+    moments.apply(json!({"replicas": 0, "message": "bye"})).await;
+    moments.at("a run of a procedure comes before").await;
+    let run = awaited(bench, "").await;
+    let job = wait_job(bench, "WebBackup", &run, "job", 1).await;
+    end_pod(bench, &job, "Failed", "disk full").await;
+    moments.at("that run has not succeeded").await;
     moments.lane.stop().await;
 }
 

@@ -170,6 +170,9 @@ fn run(place: &mut Place, block: &Block) -> Result<(), String> {
 
 fn write(place: &mut Place, block: &Block) -> Result<(), String> {
     let path = place.current.join(&block.about);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", block.about))?;
+    }
     fs::write(&path, &block.text).map_err(|error| format!("{}: {error}", block.about))?;
     // A document may show the file before it makes the project; then nothing can be held against it.
     if !place.current.join("watches.yaml").exists() {
@@ -177,6 +180,10 @@ fn write(place: &mut Place, block: &Block) -> Result<(), String> {
     }
     if block.about.starts_with("roles/") {
         return Ok(());
+    }
+    if block.text.contains("  procedures:") {
+        // Runs are kinds of their own, which the role has to name.
+        place.run("steersman rbac generate --output config/rbac/role.yaml")?;
     }
     let sample = place.current.join("config/samples/shown.yaml");
     let is_sample = block.text.lines().any(|line| line == "kind: Shop");

@@ -14,6 +14,7 @@ pub(crate) const ELSEWHERE: &[(&str, &str)] = &[
     ("diff", "a cluster"),
     ("status", "a cluster"),
     ("stage", "a cluster"),
+    ("procedure", "a cluster"),
     ("test-release", "a cluster"),
     ("deploy", "a cluster"),
     ("undeploy", "a cluster"),
@@ -46,7 +47,9 @@ pub(crate) const SYSTEM: &[&str] = &["cd", "echo", "mkdir", "source"];
 const OF_THE_REPOSITORY: &[&str] = &[
     "Makefile",
     "helm-charts",
+    "examples/etcd",
     "examples/handlebars",
+    "examples/mysql",
     "examples/pravega",
     "examples/visitors-ansible",
     "watches.yaml",

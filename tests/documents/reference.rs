@@ -100,7 +100,7 @@ fn watches_has_every_field() {
     let page = "docs/reference/watches.md";
     let mut known = BTreeSet::new();
     for source in in_folder("watches") {
-        for list in find_all(r"(?s)const \w*FIELDS: &\[&str\] = &\[(.*?)\]", &source.text) {
+        for list in find_all(r"(?s)const \w*FIELDS: &\[&str\] =\s*&\[(.*?)\]", &source.text) {
             known.extend(
                 find_all(r#""(\w+)""#, &list[0])
                     .into_iter()
@@ -163,6 +163,15 @@ fn annotations_are_those_that_are_read() {
             .into_iter()
             .map(|mut groups| groups.remove(0)),
     );
+    let of_procedures = &named("procedure/names.rs")[0].text;
+    known.extend(
+        find_all(
+            r#"const (?:RUN|SUSPEND|CONFIRM|CANCEL): &str = "([a-z.]+/[a-z-]+)";"#,
+            of_procedures,
+        )
+        .into_iter()
+        .map(|mut groups| groups.remove(0)),
+    );
     let documented = first_cells("docs/reference/annotations.md", "annotation");
     let documented = documented
         .iter()
@@ -179,6 +188,10 @@ fn marks_are_those_that_are_written() {
         "steersman.dev/adopt-chart",
         "steersman.dev/values-from",
         "steersman.dev/test",
+        "steersman.dev/run",
+        "steersman.dev/suspend-procedures",
+        "steersman.dev/confirm",
+        "steersman.dev/cancel",
     ];
     let pattern = r#"const \w+: &str = "((?:steersman\.dev|helm\.sdk\.operatorframework\.io|meta\.helm\.sh|operator-sdk|app\.kubernetes\.io)/[a-z-]+)";"#;
     let known: BTreeSet<String> = product()
@@ -215,7 +228,8 @@ fn the_status_has_every_field() {
         &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"];
     let mut known: BTreeSet<String> = properties.as_object().unwrap().keys().cloned().collect();
     // Fields with names of their own in the code.
-    for source in in_folder("reconcile").iter().chain(&in_folder("status")) {
+    let folders = ["reconcile", "status", "procedures"].map(in_folder);
+    for source in folders.iter().flatten() {
         known.extend(
             find_all(r#"const \w*FIELD: &str = "(\w+)";"#, &source.text)
                 .into_iter()

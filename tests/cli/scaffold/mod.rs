@@ -4,6 +4,7 @@ mod ansible;
 mod example;
 mod layout;
 mod makefile;
+mod procedure;
 mod sources;
 mod update;
 

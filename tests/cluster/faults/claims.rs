@@ -4,6 +4,7 @@ use kube::api::ListParams;
 use serde_json::{Value, json};
 use steersman_testkit::cluster::{Call, Fault, wanted_faults};
 
+use super::EFFECTS;
 use super::lane::Lane;
 use crate::bench::PATIENCE;
 use crate::claims::{Claims, entry};
@@ -17,18 +18,6 @@ struct Target {
     name: String,
     number: usize,
 }
-
-/// Makes a fault of what it strikes.
-type Effect = fn(Fault) -> Fault;
-
-/// What happens at a write, by name.
-const EFFECTS: [(&str, Effect); 5] = [
-    ("killed before", Fault::kill_before),
-    ("killed after", Fault::kill_after),
-    ("lost", Fault::lose_answer),
-    ("refused", |fault| fault.refuse(500)),
-    ("conflict", |fault| fault.refuse(409)),
-];
 
 #[tokio::test]
 async fn claims_grow_whatever_happens_at_any_write() {

@@ -10,6 +10,7 @@
 //! | killed in an upgrade that is then taken back | `history` |
 //! | a deletion that leaves the objects, refused, in conflict, lost or killed at its first write | `orphaning` |
 //! | killed, refused, in conflict or without an answer at any write of claims that grow | `claims` |
+//! | the same at any write of a run of a procedure | `procedures/faults.rs` |
 //! | a deletion that is refused | `campaign`, `history` |
 //! | refused, throttled or in conflict at any request; an answer that is lost | `campaign` |
 //! | conflicts in a row, 401, 403, answers that are no answers, broken connections, silence | `transport` |
@@ -37,3 +38,16 @@ mod watches;
 mod workload;
 
 pub(crate) use lane::Lane;
+use steersman_testkit::cluster::Fault;
+
+/// Makes a fault of what it strikes.
+pub(crate) type Effect = fn(Fault) -> Fault;
+
+/// What happens at a write, by name.
+pub(crate) const EFFECTS: [(&str, Effect); 5] = [
+    ("killed before", Fault::kill_before),
+    ("killed after", Fault::kill_after),
+    ("lost", Fault::lose_answer),
+    ("refused", |fault| fault.refuse(500)),
+    ("conflict", |fault| fault.refuse(409)),
+];

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use kube::api::{Api, DeleteParams, DynamicObject};
 use serde_json::json;
 
-use super::{give_address, site, wait_reason};
+use super::{annotate, give_address, site, wait_reason};
 use crate::bench::{Bench, condition};
 use crate::developer::Developer;
 use crate::hooks::finish_job_of;
@@ -18,7 +20,7 @@ spec:
   template:
     spec:
       restartPolicy: Never
-      containers: [{name: main, image: none}]
+      containers: [{name: main, image: 'none:{{ .Values.a }}'}]
 ";
 
 fn jobs(bench: &Bench) -> Api<DynamicObject> {
@@ -41,6 +43,16 @@ async fn stays_away(bench: &Bench) {
         assert!(found.is_none(), "it has done its work");
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
+}
+
+/// The same while another object is made again.
+async fn stays_away_beside_drift(bench: &Bench) {
+    let maps = bench.config_maps();
+    maps.delete("site-a", &DeleteParams::default()).await.unwrap();
+    bench
+        .wait("the map", &maps, "site-a", |map| (!map.is_null()).then_some(()))
+        .await;
+    stays_away(bench).await;
 }
 
 /// Waits for a Job that has not ended, and gives its UID.
@@ -82,12 +94,7 @@ async fn a_job_that_has_expired_is_not_made_again() {
     // So it is for the next process, and beside what is healed.
     operator.kill().await.unwrap();
     let operator = bench.operator_with(&[]).await;
-    let maps = bench.config_maps();
-    maps.delete("site-a", &DeleteParams::default()).await.unwrap();
-    bench
-        .wait("the map", &maps, "site-a", |map| (!map.is_null()).then_some(()))
-        .await;
-    stays_away(&bench).await;
+    stays_away_beside_drift(&bench).await;
     let web = bench.webs().get("site").await.unwrap();
     let web = serde_json::to_value(web).unwrap();
     assert_eq!(condition(&web, "Ready").unwrap().0, "True", "{web}");
@@ -98,5 +105,91 @@ async fn a_job_that_has_expired_is_not_made_again() {
     // Another revision has it once more.
     bench.apply_web("site", json!({"a": "2"})).await;
     running(&bench, "").await;
+    operator.stop().await.unwrap();
+}
+
+/// Waits until the revision says that its Job has done its work.
+async fn noted(bench: &Bench, revision: u32) {
+    let name = format!("sh.helm.release.v1.site.v{revision}");
+    let says = |secret: &serde_json::Value| {
+        let snapshot = secret.pointer("/data/steersman")?.as_str()?;
+        let snapshot = BASE64_STANDARD.decode(snapshot).ok()?;
+        let snapshot: serde_json::Value = serde_json::from_slice(&snapshot).ok()?;
+        let mut objects = snapshot["objects"].as_array()?.iter();
+        objects
+            .any(|object| object["kind"] == "Job" && object["completed"] == true)
+            .then_some(())
+    };
+    let secrets = bench.api("", "v1", "Secret", "secrets");
+    bench.wait("the record", &secrets, &name, says).await;
+}
+
+#[tokio::test]
+async fn a_job_that_ends_behind_its_gate_is_not_made_again_by_another_process_or_a_rollback() {
+    let Some(bench) = site("expiringlater", &["a"], "").await else {
+        return;
+    };
+    bench.add_template("job.yaml", JOB);
+    let refused = "{{ if .Values.bad }}
+apiVersion: v1
+kind: Service
+metadata: {name: bad}
+spec: {type: None, ports: [{port: 80}]}
+{{ end }}";
+    bench.add_template("aaa.yaml", refused);
+    let operator = bench.operator_with(&[]).await;
+    bench.apply_web("site", json!({})).await;
+    bench.wait_revision("site", 1).await;
+    let first = running(&bench, "").await;
+    finish_job_of(&bench, "site", "Complete").await;
+    noted(&bench, 1).await;
+    delete_job(&bench).await;
+    stays_away(&bench).await;
+    operator.kill().await.unwrap();
+
+    let operator = bench.operator_with(&[]).await;
+    stays_away_beside_drift(&bench).await;
+    annotate(&bench, "site", "steersman.dev/rollback-on-failure", "true").await;
+    bench.apply_web("site", json!({"bad": true})).await;
+    bench.wait_failed("site", "ReleaseFailed").await;
+    stays_away(&bench).await;
+
+    bench.apply_web("site", json!({"a": "2"})).await;
+    running(&bench, &first).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_rollback_takes_the_job_of_the_failed_revision_away_and_leaves_its_own_done() {
+    let Some(bench) = site("expiringundone", &["a"], "").await else {
+        return;
+    };
+    bench.add_template("job.yaml", JOB);
+    let refused = "{{ if .Values.bad }}
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: bad}
+spec: {}
+{{ end }}";
+    bench.add_template("bad.yaml", refused);
+    let operator = bench.operator_with(&[]).await;
+    bench.apply_web("site", json!({})).await;
+    bench.wait_revision("site", 1).await;
+    annotate(&bench, "site", "steersman.dev/rollback-on-failure", "true").await;
+    running(&bench, "").await;
+    finish_job_of(&bench, "site", "Complete").await;
+    noted(&bench, 1).await;
+    delete_job(&bench).await;
+
+    bench.apply_web("site", json!({"a": "2", "bad": true})).await;
+    bench.wait_failed("site", "ReleaseFailed").await;
+    let (_, _, words) = bench
+        .wait("the rollback", &bench.webs(), "site", |web| {
+            condition(web, "Stalled")
+        })
+        .await;
+    assert!(words.contains("rolled back to revision 1"), "{words}");
+    bench.wait_gone(&jobs(&bench), "site-job").await;
+    stays_away_beside_drift(&bench).await;
     operator.stop().await.unwrap();
 }

@@ -5,6 +5,7 @@ mod claims;
 mod deletion;
 mod matrix;
 mod ordinary;
+mod procedures;
 mod records;
 mod release_tests;
 mod stages;

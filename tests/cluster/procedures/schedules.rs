@@ -1,0 +1,257 @@
+//! Runs that begin by themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::api::ListParams;
+use kube::runtime::watcher;
+use serde_json::{Value, json};
+use steersman_model::Digest;
+use steersman_testkit::cluster::{number_of_releases, seconds_of_waiting};
+
+use super::{BACKUP, annotate, begin, end_pod, released, runs, wait_job, wait_phase, with_procedures};
+use crate::bench::{Bench, PATIENCE};
+
+/// The names of runs, and what has made each.
+async fn made(bench: &Bench, kind: &str) -> Vec<(String, String)> {
+    let found = runs(bench, kind).list(&ListParams::default()).await.unwrap();
+    let told = found.items.into_iter().map(|run| {
+        let annotations = run.metadata.annotations.unwrap_or_default();
+        let trigger = annotations.get("steersman.dev/trigger").cloned();
+        (run.metadata.name.unwrap(), trigger.unwrap_or_default())
+    });
+    told.collect()
+}
+
+async fn wait_made(bench: &Bench, kind: &str, count: usize) -> Vec<(String, String)> {
+    for _ in 0..1800 {
+        let found = made(bench, kind).await;
+        if found.len() == count {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("{count} runs did not come: {:?}", made(bench, kind).await);
+}
+
+/// Waits for the run of a request, and gives its name.
+async fn wait_request(bench: &Bench, request: &str) -> String {
+    let is_it = |run: &Value| {
+        let annotations = &run["metadata"]["annotations"];
+        assert_eq!(annotations["steersman.dev/trigger"], "annotation");
+        let is_it = annotations["steersman.dev/request"] == request;
+        is_it.then(|| run["metadata"]["name"].as_str().unwrap().to_owned())
+    };
+    let all = watcher::Config::default();
+    bench
+        .wait_some("the run", &runs(bench, "WebBackup"), all, is_it)
+        .await
+}
+
+#[tokio::test]
+async fn a_request_in_an_annotation_is_followed_once() {
+    let procedures = "  - {name: backup, job: procedures/job.yaml, history: {succeeded: 1}}
+  - {name: restore, job: procedures/job.yaml, confirm: true}
+";
+    let Some(bench) = with_procedures("procedureasked", &["WebBackup", "WebRestore"], procedures).await
+    else {
+        return;
+    };
+    let operator = released(&bench).await;
+    for request in ["a", "b"] {
+        let value = format!("backup@{request}");
+        annotate(&bench.webs(), "shop", "steersman.dev/run", &value).await;
+        let name = wait_request(&bench, request).await;
+        let job = wait_job(&bench, "WebBackup", &name, "job", 1).await;
+        end_pod(&bench, &job, "Succeeded", "").await;
+        bench
+            .wait("the request", &bench.webs(), "shop", |web| {
+                let shown = web.pointer("/status/procedures/backup")?;
+                (shown["lastRequest"] == request && shown["phase"] == "Succeeded").then_some(())
+            })
+            .await;
+    }
+    // Of those that have ended there is place for one.
+    let kept = wait_made(&bench, "WebBackup", 1).await;
+    operator.kill().await.unwrap();
+    let api = runs(&bench, "WebBackup");
+    api.delete(&kept[0].0, &Default::default()).await.unwrap();
+    bench.wait_gone(&api, &kept[0].0).await;
+    let operator = bench.ready_operator().await;
+    annotate(&bench.webs(), "shop", "steersman.dev/run", "restore@c").await;
+    let words = bench.wait_event("ProcedureUnusable").await;
+    assert!(
+        words.contains("procedure restore needs somebody's word"),
+        "{words}"
+    );
+    assert_eq!(made(&bench, "WebBackup").await, [], "it was followed before");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_of_others_under_the_name_of_one_that_is_due_is_said_and_the_other_one_comes_when_it_is_gone() {
+    let Some(bench) = with_procedures("proceduretaken", &["WebBackup"], BACKUP).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    let uid = bench.webs().get("shop").await.unwrap().metadata.uid.unwrap();
+    let digest = Digest::of(format!("{uid}/one").as_bytes()).to_string();
+    let name = format!("shop-backup-{}", &digest[..10]);
+    begin(&bench, "WebBackup", &name, json!({})).await;
+    let job = wait_job(&bench, "WebBackup", &name, "job", 1).await;
+    end_pod(&bench, &job, "Succeeded", "").await;
+    wait_phase(&bench, "WebBackup", &name, "Succeeded").await;
+    annotate(&bench.webs(), "shop", "steersman.dev/run", "backup@one").await;
+    let words = bench.wait_event("ProcedureUnusable").await;
+    let said = format!("there is a WebBackup {name} of somebody else's");
+    assert!(words.contains(&said), "{words}");
+    let web = bench.webs().get("shop").await.unwrap();
+    let request = web.data.pointer("/status/procedures/backup/lastRequest");
+    assert_eq!(request, None, "it was not followed");
+
+    let api = runs(&bench, "WebBackup");
+    api.delete(&name, &Default::default()).await.unwrap();
+    let again = wait_job(&bench, "WebBackup", &name, "job", 1).await;
+    assert_ne!(again, job);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_schedule_makes_runs_and_one_that_was_missed() {
+    let procedures = "  - name: backup
+    job: procedures/job.yaml
+    schedule: {value: backup.schedule, jitter: 0s}
+";
+    let Some(bench) = with_procedures("procedureschedule", &["WebBackup"], procedures).await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    let spec = |schedule: &str| json!({"message": "one", "backup": {"schedule": schedule}});
+    bench.apply_web("shop", spec("* * * * *")).await;
+    bench.wait_revision("shop", 1).await;
+    let found = wait_made(&bench, "WebBackup", 1).await;
+    let (first, trigger) = found[0].clone();
+    assert_eq!(trigger, "schedule");
+    let run = runs(&bench, "WebBackup").get(&first).await.unwrap();
+    assert_eq!(run.metadata.owner_references.unwrap()[0].name, "shop");
+    let job = wait_job(&bench, "WebBackup", &first, "job", 1).await;
+    operator.kill().await.unwrap();
+    // What comes meanwhile waits for this one, and is made once.
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    let operator = bench.ready_operator().await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(made(&bench, "WebBackup").await.len(), 1);
+    end_pod(&bench, &job, "Succeeded", "").await;
+    wait_phase(&bench, "WebBackup", &first, "Succeeded").await;
+    wait_made(&bench, "WebBackup", 2).await;
+    let shown = bench.webs().get("shop").await.unwrap();
+    let at = |value: &Value| value["status"]["procedures"]["backup"]["lastSchedule"].clone();
+    assert!(at(&shown.data).is_string());
+
+    bench.apply_web("shop", spec("every day")).await;
+    let words = bench.wait_event("ProcedureUnusable").await;
+    assert!(words.contains("`every day` is no schedule"), "{words}");
+    operator.stop().await.unwrap();
+}
+
+/// A test looks so long at what does nothing.
+const WINDOW: usize = 10;
+
+/// What a process has of the memory for itself.
+fn memory(id: u32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:"));
+    line.unwrap_or_default().to_owned()
+}
+
+/// By resource: the times for which it has runs, and when each was made.
+async fn times(bench: &Bench) -> BTreeMap<String, Vec<(String, Timestamp)>> {
+    let found = runs(bench, "WebSweep")
+        .list(&ListParams::default())
+        .await
+        .unwrap();
+    let mut times: BTreeMap<String, Vec<(String, Timestamp)>> = BTreeMap::new();
+    for run in found.items {
+        let resource = run.data["spec"]["resource"].as_str().unwrap().to_owned();
+        let annotations = run.metadata.annotations.unwrap();
+        let made = run.metadata.creation_timestamp.unwrap().0;
+        let tick = annotations["steersman.dev/scheduled-at"].clone();
+        times.entry(resource).or_default().push((tick, made));
+    }
+    times
+}
+
+#[expect(clippy::print_stdout, reason = "what many of them take is to be seen")]
+#[tokio::test]
+async fn many_schedules_cost_nothing_between_their_times_and_lose_none_of_them() {
+    let procedures = "  - name: sweep
+    steps: [{wait: ready}]
+    schedule: {value: schedule, jitter: 20s}
+    history: {succeeded: 100}
+";
+    let Some(bench) = with_procedures("proceduresmany", &["WebSweep"], procedures).await else {
+        return;
+    };
+    let here = [("WATCH_NAMESPACE", bench.namespace.as_str())];
+    let start = || bench.start(bench.folder.path(), &["--reconcile-period=0s"], &here);
+    let operator = start();
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+    let names: Vec<String> = (0..number_of_releases(20))
+        .map(|number| format!("web-{number}"))
+        .collect();
+    let spec = |schedule: &str| json!({"message": "one", "schedule": schedule});
+    for name in &names {
+        bench.apply_web(name, spec("0 0 1 1 *")).await;
+    }
+    for name in &names {
+        bench.wait_revision(name, 1).await;
+    }
+    // Events are written behind what they tell of.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let mark = bench.cluster.audit_mark().await.unwrap();
+    let window = seconds_of_waiting(WINDOW);
+    tokio::time::sleep(window).await;
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let audit = audit.by_user(bench.user.name());
+    let others = audit.filter(|request| request.verb != "watch" && request.resource != "leases");
+    assert!(others.is_empty(), "{others}");
+    println!(
+        "{} schedules for {window:?}: no request; {}",
+        names.len(),
+        memory(operator.id().await.unwrap())
+    );
+
+    for name in &names {
+        bench.apply_web(name, spec("* * * * *")).await;
+    }
+    let now = Timestamp::now().as_second();
+    let tick = Timestamp::from_second((now / 60 + 1) * 60).unwrap();
+    let until = tick.duration_since(Timestamp::now()).as_secs();
+    tokio::time::sleep(Duration::from_secs(u64::try_from(until).unwrap() + 8)).await;
+    operator.kill().await.unwrap();
+    let before: usize = times(&bench).await.values().map(Vec::len).sum();
+    let operator = start();
+    let wanted = tick.to_string();
+    let mut found = times(&bench).await;
+    let begun = std::time::Instant::now();
+    let has_it = |times: &Vec<(String, Timestamp)>| times.iter().any(|(at, _)| *at == wanted);
+    while found.values().filter(|times| has_it(times)).count() < names.len() {
+        assert!(begun.elapsed() < PATIENCE, "{wanted} is lost: {found:?}");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        found = times(&bench).await;
+    }
+    let mut starts = BTreeSet::new();
+    for (name, times) in &found {
+        let of_tick: Vec<_> = times.iter().filter(|(at, _)| *at == wanted).collect();
+        assert_eq!(of_tick.len(), 1, "{name}: {times:?}");
+        starts.extend(of_tick.iter().map(|(_, made)| made.as_second()));
+    }
+    println!(
+        "{before} runs before the restart, starts in {} seconds; {}",
+        starts.len(),
+        memory(operator.id().await.unwrap())
+    );
+    assert!(starts.len() >= 5, "{starts:?}");
+    operator.stop().await.unwrap();
+}

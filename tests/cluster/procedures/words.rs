@@ -1,0 +1,137 @@
+//! Runs that can't be carried out: each says why.
+
+use kube::api::{Patch, PatchParams, ValidationDirective};
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+use super::{BACKUP, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures};
+
+async fn try_begin(bench: &Bench, name: &str, spec: &Value) -> Result<(), kube::Error> {
+    let run = json!({
+        "apiVersion": format!("{}/v1", bench.group), "kind": "WebBackup", "metadata": {"name": name}, "spec": spec,
+    });
+    let parameters = PatchParams {
+        field_validation: Some(ValidationDirective::Strict),
+        ..PatchParams::apply("test").force()
+    };
+    let applied = runs(bench, "WebBackup")
+        .patch(name, &parameters, &Patch::Apply(&run))
+        .await;
+    applied.map(|_| ())
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_is_said_in_the_run() {
+    let procedures =
+        "  - {name: backup, job: procedures/job.yaml, parameters: {tag: {type: string}}, timeout: 1h}
+  - {name: vacuum, steps: [{name: late, job: procedures/job.yaml, timeout: 2s}]}
+";
+    let kinds = ["WebBackup", "WebVacuum"];
+    let Some(bench) = with_procedures("procedurewords", &kinds, procedures).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    // The API server counts letters.
+    let long = json!({"tag": "é".repeat(3000)});
+    begin(&bench, "WebBackup", "mistyped", long).await;
+    let run = wait_phase(&bench, "WebBackup", "mistyped", "Failed").await;
+    assert_eq!(
+        run["status"]["message"],
+        "parameter `tag` is not a text of at most 4096 bytes"
+    );
+    // What its definition knows, the API server refuses, and so does it another spec.
+    for spec in [
+        json!({"resource": "shop", "other": "a"}),
+        json!({"resource": "shop", "tag": 7}),
+        json!({"tag": "a"}),
+    ] {
+        let refused = try_begin(&bench, "refused", &spec).await;
+        assert!(refused.is_err(), "{spec}");
+    }
+    let changed = try_begin(&bench, "mistyped", &json!({"resource": "shop", "tag": "b"})).await;
+    let message = changed.unwrap_err().to_string();
+    assert!(
+        message.contains("a run does not change: make another one"),
+        "{message}"
+    );
+    bench
+        .apply_cr("WebBackup", "webbackups", "lost", json!({"resource": "nowhere"}))
+        .await;
+    let run = wait_phase(&bench, "WebBackup", "lost", "Failed").await;
+    assert_eq!(run["status"]["message"], "there is no Web nowhere");
+
+    begin(&bench, "WebVacuum", "slow", json!({})).await;
+    let run = wait_phase(&bench, "WebVacuum", "slow", "Failed").await;
+    assert_eq!(run["status"]["message"], "step late: its time is over");
+    let left = jobs(&bench).list(&Default::default()).await.unwrap();
+    assert!(left.items.is_empty(), "it was stopped");
+
+    let api = runs(&bench, "WebBackup");
+    begin(&bench, "WebBackup", "fine", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "fine", "job", 1).await;
+    let patch = json!({"metadata": {"finalizers": null}});
+    let patch = kube::api::Patch::Merge(patch);
+    jobs(&bench)
+        .patch(&job, &Default::default(), &patch)
+        .await
+        .unwrap();
+    jobs(&bench).delete(&job, &Default::default()).await.unwrap();
+    let run = wait_phase(&bench, "WebBackup", "fine", "Failed").await;
+    let message = run["status"]["message"].as_str().unwrap();
+    assert!(message.contains("its Job is gone, and nobody knows"), "{message}");
+
+    // A copy of a run that has begun, as from a backup of the cluster, does nothing.
+    let mut copy = api.get("fine").await.unwrap();
+    copy.metadata = serde_json::from_value(json!({
+        "name": "copy", "annotations": copy.metadata.annotations,
+    }))
+    .unwrap();
+    copy.data.as_object_mut().unwrap().remove("status");
+    api.create(&Default::default(), &copy).await.unwrap();
+    let run = wait_phase(&bench, "WebBackup", "copy", "Failed").await;
+    let message = run["status"]["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("it is a copy of a run that was begun"),
+        "{message}"
+    );
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_job_says_no_secrets() {
+    let Some(bench) = with_procedures("proceduresecrets", &["WebBackup"], BACKUP).await else {
+        return;
+    };
+    let file = bench.folder.path().join("web/procedures/job.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let env = "        image: none\n        env:\n        - name: PASSWORD\n          valueFrom: {secretKeyRef: {name: login, key: \
+               password}}\n";
+    std::fs::write(&file, text.replace("        image: none\n", env)).unwrap();
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"},
+        "stringData": {"password": "canary-of-a-secret"}});
+    bench.create(&bench.secrets(), secret).await;
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"message": "one", "apiToken": "canary-of-a-value"}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    begin(&bench, "WebBackup", "told", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "told", "job", 1).await;
+    let said = "{\"url\": \"https://canary-of-a-value:canary-of-a-secret@host\"}";
+    end_pod(&bench, &job, "Succeeded", said).await;
+    let run = wait_phase(&bench, "WebBackup", "told", "Succeeded").await;
+    assert_eq!(run["status"]["result"]["url"], "https://********:********@host");
+    begin(&bench, "WebBackup", "failing", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "failing", "job", 1).await;
+    end_pod(&bench, &job, "Failed", "refused: canary-of-a-secret").await;
+    let run = wait_phase(&bench, "WebBackup", "failing", "Failed").await;
+    let message = run["status"]["message"].as_str().unwrap();
+    assert!(message.contains("refused: ********"), "{message}");
+    let web = serde_json::to_string(&bench.webs().get("shop").await.unwrap().data["status"]).unwrap();
+    let events = bench.events().await;
+    for text in [&web, &events, &operator.log_text()] {
+        assert!(!text.contains("canary-of-a-secret"), "{text}");
+    }
+    operator.stop().await.unwrap();
+}
