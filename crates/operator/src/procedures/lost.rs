@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use kube::api::{DynamicObject, ListParams, Preconditions, PropagationPolicy};
+use kube::api::{DynamicObject, ListParams};
 use steersman_cluster::{OWNER_UID_LABEL, Ownership};
 use steersman_watches::procedure::names::RUN_FINALIZER;
 
@@ -17,6 +17,7 @@ use super::reconciler::ProcedureReconciler;
 use super::record::{ProcedureRecord, StepRecord};
 use super::session::Session;
 use super::state::Seen;
+use super::step::delete_job;
 
 impl ProcedureReconciler {
     /// Does not believe a record of a run under way that somebody has put back: one that is older than what was written last, one of
@@ -108,22 +109,7 @@ impl ProcedureReconciler {
         let jobs = self.jobs_of(session).await?.into_iter();
         for job in jobs.filter(|job| matches!(seen(job), Seen::Running(_))) {
             let name = job.metadata.name.unwrap_or_default();
-            let preconditions = Preconditions {
-                uid: job.metadata.uid,
-                resource_version: None,
-            };
-            let jobs = self.own_jobs(place);
-            let deleted = crate::apply::delete(&jobs, &name, preconditions, PropagationPolicy::Foreground);
-            match deleted.await {
-                Err(error) if !error.is_not_found() && !error.is_other_uid() => {
-                    return Err(StepError::Request {
-                        attempt: "delete",
-                        what: format!("Job {name}"),
-                        source: error,
-                    });
-                }
-                _ => {}
-            }
+            delete_job(&self.own_jobs(place), &name, job.metadata.uid).await?;
         }
         Ok(())
     }

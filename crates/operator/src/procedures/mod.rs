@@ -29,6 +29,7 @@ mod session;
 mod state;
 mod step;
 mod subject;
+mod tell;
 #[cfg(test)]
 mod tests;
 mod work;

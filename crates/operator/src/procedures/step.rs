@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Api, DynamicObject, ListParams, PropagationPolicy};
+use kube::api::{Api, DynamicObject, ListParams, Preconditions, PropagationPolicy};
 use serde_json::{Map, Value};
 use steersman_cluster::OWNER_UID_LABEL;
 use steersman_model::{CUT, CUT_OFF, chain};
@@ -102,25 +102,12 @@ impl ProcedureReconciler {
         let stopped = match (open.filter(|open| open.job.is_some()), &session.place) {
             (Some(open), Some(place)) => {
                 let (name, uid) = (session.job_name(open), open.job.clone());
-                let preconditions = kube::api::Preconditions {
-                    uid,
-                    resource_version: None,
-                };
-                let jobs = place.jobs();
-                let deleted =
-                    crate::apply::delete(&jobs, &name, preconditions, PropagationPolicy::Foreground).await;
-                match deleted {
-                    Err(error) if !error.is_not_found() && !error.is_other_uid() => Err(StepError::Request {
-                        attempt: "delete",
-                        what: format!("Job {name}"),
-                        source: error,
-                    }),
-                    _ => Ok(true),
-                }
+                delete_job(&place.jobs(), &name, uid).await?;
+                true
             }
-            _ => Ok(false),
+            _ => false,
         };
-        if !stopped? {
+        if !stopped {
             // What is only waited for ends with that.
             let words = stop.map_or("it is not gone on with", Stop::words);
             let outcome = Outcome::Failed(words.to_owned());
@@ -270,6 +257,26 @@ impl ProcedureReconciler {
             }),
             _ => Ok(()),
         }
+    }
+}
+
+/// Deletes a Job, and its pods before it. One that is gone, or is another one, is left.
+pub(super) async fn delete_job(
+    jobs: &Api<DynamicObject>,
+    name: &str,
+    uid: Option<String>,
+) -> Result<(), StepError> {
+    let preconditions = Preconditions {
+        uid,
+        resource_version: None,
+    };
+    match crate::apply::delete(jobs, name, preconditions, PropagationPolicy::Foreground).await {
+        Err(source) if !source.is_not_found() && !source.is_other_uid() => Err(StepError::Request {
+            attempt: "delete",
+            what: format!("Job {name}"),
+            source,
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -1,0 +1,150 @@
+//! What is said of a run: in its status, in that of its resource, as events, and in numbers.
+
+use std::time::Duration;
+
+use kube::api::{Api, DynamicObject};
+use steersman_model::chain;
+
+use super::error::StepError;
+use super::job::job_name;
+use super::reconciler::ProcedureReconciler;
+use super::record::{ProcedureRecord, StepRecord};
+use super::report::{Phase, next_status};
+use super::resource_status::{shown, with_shown};
+use super::session::Session;
+use crate::status::{EventReason, write_status};
+
+impl ProcedureReconciler {
+    /// Writes down another state of the record, before anything follows from it.
+    pub(super) async fn note(
+        &self,
+        session: &mut Session,
+        change: impl FnOnce(&mut ProcedureRecord),
+    ) -> Result<(), StepError> {
+        if let Some(record) = &mut session.record {
+            change(record);
+        }
+        self.say(session).await
+    }
+
+    /// Writes the status, where it says something else.
+    pub(super) async fn say(&self, session: &mut Session) -> Result<(), StepError> {
+        let (current, now) = (session.run.status(), (self.now)());
+        let keys = self.releases.signing_keys();
+        let signed = session
+            .record
+            .as_ref()
+            .and_then(|record| record.sign(&keys, &session.run.uid));
+        let (name, uid) = (session.run.name.clone(), session.run.uid.clone());
+        let jobs = |step: &StepRecord| job_name(&name, &uid, &step.name, step.attempt);
+        let next = next_status(
+            &current,
+            (&self.procedure, session.record.as_ref(), signed),
+            (&session.report, &jobs),
+            (session.run.generation(), now),
+        );
+        // What was written meanwhile may be further: nothing is put back.
+        let version = session.run.object.metadata.resource_version.clone();
+        let written = write_status(&session.api, &name, (&uid, version.as_deref()), &current, &next).await;
+        if let Some(record) = &session.record {
+            match &written {
+                Ok(_) => session.records.is(record),
+                Err(_) => session.records.may_be(record),
+            }
+        }
+        match written {
+            Ok(Some(object)) => {
+                session.accept(object);
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(error) if error.0.is_conflict() => Err(StepError::lost()),
+            Err(error) => Err(StepError::Request {
+                attempt: "write the status of",
+                what: format!("run {name}"),
+                source: error.0,
+            }),
+        }
+    }
+
+    /// Tells of the end of a run, where it has ended.
+    pub(super) fn tell_of_end(&self, session: &Session) {
+        let Some(record) = session.record.as_ref().filter(|record| record.ended.is_some()) else {
+            return;
+        };
+        let phase = Phase::of(Some(record), &self.procedure);
+        let (kind, name) = (&self.runs.api.kind, &session.run.name);
+        let failure = record.failure.as_deref().unwrap_or_default();
+        let (reason, words) = match phase {
+            Phase::Succeeded => (
+                EventReason::ProcedureSucceeded,
+                format!("{kind} {name} has succeeded"),
+            ),
+            _ => (
+                EventReason::ProcedureFailed,
+                format!("{kind} {name} has not succeeded: {failure}"),
+            ),
+        };
+        self.event(session, reason, &words);
+        let took = record.ended.map(|ended| ended.duration_since(record.begun));
+        let took = took
+            .and_then(|took| Duration::try_from(took).ok())
+            .unwrap_or_default();
+        tracing::info!(
+            run = %name, procedure = %self.procedure.name, phase = phase.as_str(), reason = failure,
+            "Procedure has ended"
+        );
+        let of = (session.run.namespace.as_deref(), session.run.resource.as_str());
+        self.procedures.note_end(&self.procedure, phase, took, of);
+    }
+
+    pub(super) fn event(&self, session: &Session, reason: EventReason, words: &str) {
+        let Some(resource) = &session.resource else {
+            return;
+        };
+        self.releases.event_about(resource, reason, words);
+        self.releases.event_about(&session.run.object, reason, words);
+    }
+
+    /// Shows in the status of the resource how the run is. A resource that is gone needs none.
+    pub(super) async fn show_in_resource(&self, session: &Session) -> Result<(), StepError> {
+        let (Some(resource), Some(record)) = (&session.resource, &session.record) else {
+            return Ok(());
+        };
+        let phase = Phase::of(Some(record), &self.procedure);
+        let (Some(name), Some(uid)) = (&resource.metadata.name, &resource.metadata.uid) else {
+            return Ok(());
+        };
+        let shown = shown(&session.run, record, (&self.procedure.name, phase), uid);
+        let client = self.releases.client();
+        let resources: Api<DynamicObject> = self.resource.objects(client, session.run.namespace.as_deref());
+        let current = resource.data.get("status").cloned().unwrap_or_default();
+        let Some(next) = with_shown(&current, &self.procedure.name, shown) else {
+            return Ok(());
+        };
+        match write_status(&resources, name, (uid, None), &current, &next).await {
+            Err(error) if !error.0.is_not_found() && !error.0.is_other_uid() => Err(StepError::Request {
+                attempt: "write the status of",
+                what: self.resource_words(name),
+                source: error.0,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Shows the end of a run in its resource. What lastingly refuses that keeps no finalizer.
+    pub(super) async fn show_end(&self, session: &mut Session) -> Result<(), StepError> {
+        let shown = match self.find_resource(session).await {
+            Ok(()) => self.show_in_resource(session).await,
+            Err(error) => Err(error),
+        };
+        match shown {
+            Err(error) if !error.is_transient() => {
+                let error = chain(&error);
+                tracing::warn!(run = %session.run.name, error, "the end of a run can't be shown in its resource");
+                Ok(())
+            }
+            shown => shown,
+        }
+    }
+}
