@@ -43,6 +43,17 @@ struct State {
     unlisted: BTreeMap<String, String>,
 }
 
+impl State {
+    /// Runs that may not begin yet, and all releases: they are to be looked at again.
+    fn barred(&mut self) -> Vec<String> {
+        let woken = self.agreements.values_mut().flat_map(|agreement| {
+            let runs = std::mem::take(&mut agreement.barred);
+            runs.into_iter().chain(agreement.resource.clone())
+        });
+        woken.collect()
+    }
+}
+
 /// Who is woken by a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wakes {
@@ -144,23 +155,9 @@ impl Coordination {
         let agreement = state.agreements.get(key);
         let exclusive = agreement.and_then(Agreement::exclusive);
         let exclusive = exclusive.map(|holder| format!("{} is under way", holder.run));
-        let unlisted = self
-            .procedures
-            .iter()
-            .find(|procedure| procedure.exclusive && !state.listed.contains(&procedure.name));
-        let unlisted = unlisted.map(|procedure| {
-            let kind = &procedure.run_kind;
-            let words = format!(
-                "it is not known yet whether a {kind} is under way, of which nothing else is done beside"
-            );
-            match state.unlisted.get(&procedure.name) {
-                Some(why) => format!("{words}: {why}"),
-                None => words,
-            }
-        });
         Directions {
             asked: agreement.and_then(|agreement| agreement.asked.clone()),
-            exclusive: exclusive.or(unlisted),
+            exclusive: exclusive.or_else(|| self.not_known_yet(&state)),
         }
     }
 
@@ -236,42 +233,45 @@ impl Coordination {
         if !state.listed.insert(procedure.to_owned()) {
             return;
         }
-        let woken = state.agreements.values_mut().flat_map(|agreement| {
-            let runs = std::mem::take(&mut agreement.barred);
-            runs.into_iter().chain(agreement.resource.clone())
-        });
-        let woken: Vec<String> = woken.collect();
+        let woken = state.barred();
         drop(state);
         self.rouse(woken);
     }
 
-    /// The runs of a procedure can't be listed, for this reason. Releases that wait for that say so.
+    /// The runs of a procedure can't be listed, for this reason. Releases and runs that wait for that say so.
     pub(crate) fn note_unlisted(&self, procedure: &str, why: &str) {
         let mut state = self.lock();
         let before = state.unlisted.insert(procedure.to_owned(), why.to_owned());
         if before.as_deref() == Some(why) {
             return;
         }
-        let woken = state.agreements.values();
-        let woken = woken.filter_map(|agreement| agreement.resource.clone());
-        let woken: Vec<String> = woken.collect();
+        let woken = state.barred();
         drop(state);
         self.rouse(woken);
     }
 
-    /// Whether all runs are known, so that another one may begin.
-    fn is_listed(state: &State, procedures: &[Arc<Procedure>]) -> bool {
-        let mut all = procedures.iter().filter(|procedure| procedure.exclusive);
-        all.all(|procedure| state.listed.contains(&procedure.name))
+    /// Runs of which nothing else is done beside may be under way, as not all of them are known: what is to be said of that.
+    fn not_known_yet(&self, state: &State) -> Option<String> {
+        let is_unknown = |procedure: &&Arc<Procedure>| !state.listed.contains(&procedure.name);
+        let mut exclusive = self.procedures.iter().filter(|procedure| procedure.exclusive);
+        let procedure = exclusive.find(is_unknown)?;
+        let kind = &procedure.run_kind;
+        let words = format!(
+            "it is not known yet whether a {kind} is under way, of which nothing else is done beside"
+        );
+        Some(match state.unlisted.get(&procedure.name) {
+            Some(why) => format!("{words}: {why}"),
+            None => words,
+        })
     }
 
     /// Why a run may not begin now. It is woken when that may have changed.
     pub(crate) fn in_the_way(&self, key: &Key, run: &str, is_exclusive: bool) -> Option<String> {
         let mut state = self.lock();
-        if !Self::is_listed(&state, &self.procedures) {
+        if let Some(words) = self.not_known_yet(&state) {
             let agreement = state.agreements.entry(key.clone()).or_default();
             agreement.barred.insert(run.to_owned());
-            return Some("not all runs are known yet".to_owned());
+            return Some(words);
         }
         let agreement = state.agreements.get_mut(key);
         let Some(agreement) = agreement else {
@@ -286,9 +286,9 @@ impl Coordination {
     /// A run begins. `false` where it may not.
     pub(crate) fn begin(&self, key: &Key, run: &str, holder: Holder) -> bool {
         let mut state = self.lock();
-        let is_listed = Self::is_listed(&state, &self.procedures);
+        let is_known = self.not_known_yet(&state).is_none();
         let agreement = state.agreements.entry(key.clone()).or_default();
-        if !is_listed || agreement.in_the_way(run, holder.is_exclusive).is_some() {
+        if !is_known || agreement.in_the_way(run, holder.is_exclusive).is_some() {
             return false;
         }
         agreement.holders.insert(run.to_owned(), holder);
