@@ -193,3 +193,33 @@ async fn a_paused_resource_has_no_next_step_carried_out_and_loses_none() {
     assert_eq!(run["status"]["message"], "the time of the run is over");
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn an_operator_that_may_do_nothing_leaves_runs_where_they_are() {
+    let Some(bench) = with_procedures("procedurestill", &[KIND], &restore()).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    let copy = begun(&bench, "first").await;
+    operator.kill().await.unwrap();
+    end_pod(&bench, &copy, "Succeeded", "").await;
+    let api = runs(&bench, KIND);
+    let before = api.get("first").await.unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
+    let operator = bench.operator_with(&["--dry-run"]).await;
+    rouse(&bench, "first").await;
+    begin(&bench, KIND, "second", json!({"snapshot": "monday"})).await;
+    wait_phase(&bench, KIND, "second", "Pending").await;
+    let sent = bench.cluster.audit_since(mark).await.unwrap();
+    let sent = sent.sent_by(bench.user.name()).resource("jobs").writes();
+    assert!(sent.is_empty(), "{:#?}", sent.requests);
+    let after = api.get("first").await.unwrap();
+    assert_eq!(after.data["status"], before.data["status"]);
+    operator.stop().await.unwrap();
+    let operator = bench.ready_operator().await;
+    let load = wait_job(&bench, KIND, "first", "load", 1).await;
+    end_pod(&bench, &load, "Succeeded", "").await;
+    clean(&bench, "first").await;
+    wait_phase(&bench, KIND, "first", "Succeeded").await;
+    operator.stop().await.unwrap();
+}

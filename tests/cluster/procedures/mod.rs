@@ -3,6 +3,7 @@
 mod etcd;
 mod faults;
 mod forged;
+mod gates;
 mod schedules;
 mod steps;
 mod values;

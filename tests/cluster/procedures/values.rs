@@ -1,4 +1,4 @@
-//! Steps that give a release other values, changes that runs carry out, gates before an upgrade, and runs that are alone.
+//! Steps that give a release other values, changes that runs carry out, and runs that are alone.
 
 use kube::api::{DeleteParams, ListParams};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, condition};
 use crate::developer::Developer;
 
-use super::{arguments, awaited, begin, end_pod, jobs, put_procedures, released, runs, wait_job, wait_phase};
+use super::{arguments, begin, end_pod, jobs, put_procedures, released, runs, wait_job, wait_phase};
 
 /// What goes into the map of the chart besides the message.
 const MAP: &str = "apiVersion: v1
@@ -30,7 +30,7 @@ spec:
 {{- end }}
 "#;
 
-async fn with_procedures(test: &str, kinds: &[&str], procedures: &str) -> Option<Bench> {
+pub(super) async fn with_procedures(test: &str, kinds: &[&str], procedures: &str) -> Option<Bench> {
     let bench = Bench::with_kind(test).await?;
     put_procedures(&bench, &[], procedures).await;
     std::fs::write(bench.folder.path().join("web/procedures/add.yaml"), ADD).unwrap();
@@ -40,7 +40,7 @@ async fn with_procedures(test: &str, kinds: &[&str], procedures: &str) -> Option
 }
 
 /// Waits until the map of `shop` has this value.
-async fn wait_map(bench: &Bench, key: &str, value: &str) {
+pub(super) async fn wait_map(bench: &Bench, key: &str, value: &str) {
     bench
         .wait(
             &format!("{key}: {value}"),
@@ -52,18 +52,18 @@ async fn wait_map(bench: &Bench, key: &str, value: &str) {
 }
 
 /// What `steersman diff` shows of the resource.
-async fn diff(bench: &Bench) -> String {
+pub(super) async fn diff(bench: &Bench) -> String {
     let resource = format!("webs.{}/shop", bench.group);
     let developer = Developer::of(bench).await;
     developer.check(&["diff", &resource], 1)
 }
 
-async fn map(bench: &Bench) -> Value {
+pub(super) async fn map(bench: &Bench) -> Value {
     bench.config_maps().get("shop-map").await.unwrap().data["data"].clone()
 }
 
 /// Waits until the resource says so for this reason, and gives its words.
-async fn wait_reason(bench: &Bench, kind: &str, reason: &str) -> String {
+pub(super) async fn wait_reason(bench: &Bench, kind: &str, reason: &str) -> String {
     bench
         .wait(reason, &bench.webs(), "shop", |web| {
             let (status, found, message) = condition(web, kind)?;
@@ -223,69 +223,6 @@ async fn a_number_changes_by_one_run_after_the_other_in_both_directions() {
         .await;
     let made = jobs(&bench).list(&ListParams::default()).await.unwrap();
     assert_eq!(made.items.len(), 3);
-    operator.stop().await.unwrap();
-}
-
-const BACKUP: &str =
-    "  - {name: backup, job: procedures/job.yaml, before: {upgrade: true, changed: [message]}}\n";
-
-#[tokio::test]
-async fn an_upgrade_waits_for_its_backup_and_stops_where_that_fails() {
-    let Some(bench) = with_procedures("procedurebefore", &["WebBackup"], BACKUP).await else {
-        return;
-    };
-    let operator = released(&bench).await;
-    // Another value needs none.
-    bench
-        .apply_web("shop", json!({"message": "one", "mode": "slow"}))
-        .await;
-    wait_map(&bench, "mode", "slow").await;
-    bench
-        .apply_web("shop", json!({"message": "two", "mode": "slow"}))
-        .await;
-    let first = awaited(&bench, "").await;
-    let shown = diff(&bench).await;
-    assert!(
-        shown.contains("waits for a WebBackup: another revision"),
-        "{shown}"
-    );
-    let job = wait_job(&bench, "WebBackup", &first, "job", 1).await;
-    assert_eq!(
-        arguments(&bench, &job).await[4],
-        "shop-one",
-        "it works on what is there"
-    );
-    end_pod(&bench, &job, "Failed", "disk full").await;
-    let words = wait_reason(&bench, "Stalled", "ProcedureFailed").await;
-    assert!(words.contains(&first) && words.contains("disk full"), "{words}");
-    assert_eq!(map(&bench).await["message"], "one");
-
-    // What is deployed is healed meanwhile, also by the next process, and another one is made when it is deleted.
-    operator.kill().await.unwrap();
-    bench
-        .config_maps()
-        .delete("shop-map", &DeleteParams::default())
-        .await
-        .unwrap();
-    let operator = bench.ready_operator().await;
-    wait_map(&bench, "message", "one").await;
-    runs(&bench, "WebBackup")
-        .delete(&first, &DeleteParams::default())
-        .await
-        .unwrap();
-    let again = wait_job(&bench, "WebBackup", &first, "job", 1).await;
-    assert_ne!(job, again);
-    end_pod(&bench, &again, "Succeeded", "").await;
-    wait_map(&bench, "message", "two").await;
-
-    // Another change is another backup.
-    bench
-        .apply_web("shop", json!({"message": "three", "mode": "slow"}))
-        .await;
-    let second = awaited(&bench, &first).await;
-    let job = wait_job(&bench, "WebBackup", &second, "job", 1).await;
-    end_pod(&bench, &job, "Succeeded", "").await;
-    wait_map(&bench, "message", "three").await;
     operator.stop().await.unwrap();
 }
 
