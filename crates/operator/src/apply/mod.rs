@@ -21,7 +21,8 @@ pub use crds::{CrdError, DryRunDefined, ESTABLISH_TIMEOUT, established};
 pub use dry_run::{DryRunApplied, DryRunApply};
 pub use error::ApplyError;
 pub use hook::{
-    HookError, HookRun, HookWait, HooksLeft, LeftOut, event_name, has_an_end, hooks_in_order, is_ours_to_run,
+    HookEnd, HookEnds, HookError, HookRun, HookWait, HooksLeft, LeftOut, event_name, has_an_end,
+    hooks_in_order, is_ours_to_run,
 };
 pub(crate) use hook::{end_of_job, last_words};
 pub use ownership::{Deletion, Handover, ObjectsOwned, PruneError, take_over_fields};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::core::GroupVersionKind;
 use steersman_cluster::TRACE;
 use steersman_model::Weight;
 use tokio::task::JoinError;
@@ -14,7 +15,7 @@ use super::adapter::{Adapter, Cache as _, Lent};
 use super::cached::{CachedResource, read};
 use super::workers::Worker;
 use super::{Controller, Key};
-use crate::metrics::ResultLabel;
+use crate::metrics::{Metrics, ResultLabel};
 use crate::reconcile::{Next, ReconcileOutcome};
 use crate::schedule::{backoff, jitter, spread};
 
@@ -172,14 +173,7 @@ impl<A: Adapter> Controller<A> {
                 period.map(|period| spread(period, jitter()))
             }
         };
-        for (stage, took) in &outcome.stages {
-            self.context.metrics.stage_ended(&self.followed.gvk, stage, *took);
-        }
-        if outcome.corrected > 0 {
-            self.context
-                .metrics
-                .drift_corrected(&self.followed.gvk, outcome.corrected);
-        }
+        count(&self.context.metrics, &self.followed.gvk, &key, &outcome);
         cache.show(&self.context.metrics, &self.followed.gvk, &key);
         cache.fit(&self.context.budget);
         known.cache = Some(cache);
@@ -202,6 +196,20 @@ impl<A: Adapter> Controller<A> {
         if let Some(pause) = pause {
             self.queue.add(key, now + pause);
         }
+    }
+}
+
+/// Counts what a reconcile has come to.
+fn count(metrics: &Metrics, gvk: &GroupVersionKind, key: &Key, outcome: &ReconcileOutcome) {
+    for (stage, took) in &outcome.stages {
+        metrics.stage_ended(gvk, stage, *took);
+    }
+    for end in &outcome.hooks {
+        metrics.hook_ended(gvk, end);
+    }
+    if outcome.corrected > 0 {
+        let namespace = key.namespace.as_deref().unwrap_or_default();
+        metrics.drift_corrected(gvk, namespace, &key.name, outcome.corrected);
     }
 }
 

@@ -16,7 +16,7 @@ const RECONCILE_SECONDS: [f64; 40] = [
     50.0, 60.0,
 ];
 
-/// Bounds for the length of a stage: from what is ready at once to an hour.
+/// Bounds for the length of a stage or a hook: from what is ready at once to an hour.
 const STAGE_SECONDS: [f64; 12] = [
     1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0,
 ];
@@ -37,6 +37,7 @@ pub(super) struct Families {
     pub(super) resources: Resources,
     pub(super) drift_corrections: IntCounterVec,
     pub(super) stage_time: HistogramVec,
+    pub(super) hook_time: HistogramVec,
     pub(super) procedures: ProcedureFamilies,
     pub(super) leader: IntGaugeVec,
     pub(super) process: ProcessMetrics,
@@ -82,6 +83,12 @@ impl Families {
                 "steersman_stage_duration_seconds",
                 "Length of time from the apply of a stage until it was ready or passed over",
                 &["controller", "stage"],
+                &STAGE_SECONDS,
+            )?,
+            hook_time: families.histogram(
+                "steersman_hook_duration_seconds",
+                "Length of time of Jobs and Pods of hooks",
+                &["controller", "event", "result"],
                 &STAGE_SECONDS,
             )?,
             work_queues: WorkQueues::register(registry)?,

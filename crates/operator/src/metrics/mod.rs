@@ -23,6 +23,8 @@ use prometheus::{Encoder, IntCounterVec, Registry, TextEncoder};
 pub use roles::RoleMetricError;
 use roles::RoleMetrics;
 
+use crate::apply::HookEnd;
+
 /// The label `result` of `controller_runtime_reconcile_total`: how a reconcile ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultLabel {
@@ -246,13 +248,27 @@ impl Metrics {
         self.families.resources.forget(gvk, namespace, name);
     }
 
-    /// Counts objects whose drift was corrected.
-    pub fn drift_corrected(&self, gvk: &GroupVersionKind, objects: usize) {
+    /// Counts objects of a release whose drift was corrected.
+    pub fn drift_corrected(&self, gvk: &GroupVersionKind, namespace: &str, name: &str, objects: usize) {
         let controller = self.controller(gvk);
         self.families
             .drift_corrections
             .with_label_values(&[controller.as_str()])
             .inc_by(objects as u64);
+        let resources = &self.families.resources;
+        resources.note(gvk, namespace, name, |numbers| {
+            numbers.corrected = numbers.corrected.saturating_add(objects as u64);
+        });
+    }
+
+    /// Notes how long the Job or Pod of a hook has run.
+    pub fn hook_ended(&self, gvk: &GroupVersionKind, end: &HookEnd) {
+        let controller = self.controller(gvk);
+        let result = if end.has_succeeded { "succeeded" } else { "failed" };
+        self.families
+            .hook_time
+            .with_label_values(&[controller.as_str(), end.event, result])
+            .observe(end.took.as_secs_f64());
     }
 
     /// Notes how long a stage has taken. `stage` is one that watches.yaml names, or empty.
@@ -310,13 +326,29 @@ impl Metrics {
         family.with_label_values(&labels).set(at);
     }
 
-    /// Forgets that of a resource that is gone.
+    /// Notes for which time of its schedule a procedure has to succeed next for a resource, in seconds since 1970; `None` where
+    /// there is none.
+    pub fn procedure_due(&self, gvk: &GroupVersionKind, of: (&str, &str, &str), at: Option<i64>) {
+        let family = &self.families.procedures.due;
+        let (namespace, name, procedure) = of;
+        let labels = [&gvk.group, &gvk.version, &gvk.kind].map(String::as_str);
+        let [group, version, kind] = labels;
+        let labels = [group, kind, name, namespace, procedure, version];
+        match at {
+            Some(at) => family.with_label_values(&labels).set(at),
+            // There need not have been one.
+            None => drop(family.remove_label_values(&labels)),
+        }
+    }
+
+    /// Forgets all of that of a resource that is gone.
     pub fn forget_procedure(&self, gvk: &GroupVersionKind, (namespace, name): (&str, &str), procedure: &str) {
         let family = &self.families.procedures.last_success;
         let labels = [&gvk.group, &gvk.version, &gvk.kind].map(String::as_str);
         let [group, version, kind] = labels;
         // It need not have succeeded.
         let _ = family.remove_label_values(&[group, kind, name, namespace, procedure, version]);
+        self.procedure_due(gvk, (namespace, name, procedure), None);
     }
 
     /// Notes whether this replica holds the lease.
@@ -381,6 +413,7 @@ mod tests {
     use kube::core::GroupVersionKind;
 
     use super::{Metrics, ResultLabel};
+    use crate::apply::HookEnd;
 
     fn memcached(version: &str) -> GroupVersionKind {
         GroupVersionKind::gvk("cache.example.com", version, "Memcached")
@@ -400,7 +433,7 @@ mod tests {
         let metrics = Metrics::new([(&gvk, 4)]).unwrap();
         metrics.resource_created(&gvk, "default", "memcached-sample", 1_767_366_245.0);
         metrics.reconcile_finished(&gvk, ResultLabel::Error, Duration::from_millis(20));
-        metrics.drift_corrected(&gvk, 2);
+        metrics.drift_corrected(&gvk, "default", "memcached-sample", 2);
         metrics.release_deployed(&gvk, "default", "memcached-sample", 3, 5);
         metrics.release_waits(&gvk, "default", "memcached-sample", Some(1_767_366_250.0));
         expect![[r#"
@@ -419,12 +452,16 @@ mod tests {
         "#]]
         .assert_eq(&lines(&metrics, "controller_runtime_max"));
         expect![[r#"
-            steersman_drift_corrections_total{controller="memcached-controller"} 2
+            steersman_release_drift_corrections_total{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 2
             steersman_release_objects{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 5
             steersman_release_revision{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 3
             steersman_release_waiting_since_seconds{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 1767366250
         "#]]
-        .assert_eq(&lines(&metrics, "steersman_"));
+        .assert_eq(&lines(&metrics, "steersman_release_"));
+        assert_eq!(
+            lines(&metrics, "steersman_drift"),
+            "steersman_drift_corrections_total{controller=\"memcached-controller\"} 2\n"
+        );
         metrics.release_waits(&gvk, "default", "memcached-sample", None);
         assert_eq!(lines(&metrics, "steersman_release_waiting"), "");
     }
@@ -465,6 +502,43 @@ mod tests {
             steersman_stage_duration_seconds_sum{controller="memcached-controller",stage="database"} 7
         "#]]
         .assert_eq(&lines(&metrics, "steersman_stage_duration_seconds_sum"));
+    }
+
+    #[test]
+    fn a_hook_is_told_by_its_event_and_how_it_has_ended() {
+        let gvk = memcached("v1");
+        let metrics = Metrics::new([(&gvk, 1)]).unwrap();
+        let mut end = HookEnd {
+            event: "pre-upgrade",
+            has_succeeded: true,
+            took: Duration::from_secs(7),
+        };
+        metrics.hook_ended(&gvk, &end);
+        end.has_succeeded = false;
+        metrics.hook_ended(&gvk, &end);
+        expect![[r#"
+            steersman_hook_duration_seconds_sum{controller="memcached-controller",event="pre-upgrade",result="failed"} 7
+            steersman_hook_duration_seconds_sum{controller="memcached-controller",event="pre-upgrade",result="succeeded"} 7
+        "#]]
+        .assert_eq(&lines(&metrics, "steersman_hook_duration_seconds_sum"));
+    }
+
+    #[test]
+    fn what_a_schedule_asks_for_next_is_told_and_forgotten() {
+        let gvk = memcached("v1");
+        let metrics = Metrics::new([(&gvk, 1)]).unwrap();
+        let of = ("default", "a", "backup");
+        let due = || lines(&metrics, "steersman_procedure_due_timestamp_seconds");
+        metrics.procedure_due(&gvk, of, Some(1_767_366_250));
+        expect![[r#"
+            steersman_procedure_due_timestamp_seconds{group="cache.example.com",kind="Memcached",name="a",namespace="default",procedure="backup",version="v1"} 1767366250
+        "#]]
+        .assert_eq(&due());
+        metrics.procedure_due(&gvk, of, None);
+        assert_eq!(due(), "");
+        metrics.procedure_due(&gvk, of, Some(7));
+        metrics.forget_procedure(&gvk, ("default", "a"), "backup");
+        assert_eq!(due(), "");
     }
 
     #[test]

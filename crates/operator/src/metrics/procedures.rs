@@ -15,6 +15,7 @@ pub(super) struct ProcedureFamilies {
     pub(super) runs: IntCounterVec,
     pub(super) time: HistogramVec,
     pub(super) last_success: IntGaugeVec,
+    pub(super) due: IntGaugeVec,
 }
 
 impl ProcedureFamilies {
@@ -35,6 +36,11 @@ impl ProcedureFamilies {
             last_success: families.gauge(
                 "steersman_procedure_last_success_timestamp_seconds",
                 "When a run of a procedure for a resource has succeeded last",
+                &["group", "kind", "name", "namespace", "procedure", "version"],
+            )?,
+            due: families.gauge(
+                "steersman_procedure_due_timestamp_seconds",
+                "First time of the schedule of a procedure for a resource after its last success",
                 &["group", "kind", "name", "namespace", "procedure", "version"],
             )?,
         })

@@ -4,6 +4,8 @@ use std::fs;
 
 use prometheus::{Counter, Gauge, Registry};
 
+use crate::budget::memory_limit;
+
 /// Ticks a second of the times in `/proc`, fixed by the kernel's interface for programs.
 const TICKS_PER_SECOND: f64 = 100.0;
 
@@ -18,6 +20,7 @@ pub(super) struct ProcessMetrics {
     received_bytes: Counter,
     sent_bytes: Counter,
     start_seconds: Gauge,
+    memory_limit: Gauge,
 }
 
 impl ProcessMetrics {
@@ -48,6 +51,10 @@ impl ProcessMetrics {
             max_virtual_bytes: gauge(
                 "process_virtual_memory_max_bytes",
                 "Maximum amount of virtual memory available in bytes.",
+            )?,
+            memory_limit: gauge(
+                "steersman_memory_limit_bytes",
+                "Memory that the process may have, by its cgroup or the machine.",
             )?,
             open_files: gauge("process_open_fds", "Number of open file descriptors.")?,
             max_files: gauge("process_max_fds", "Maximum number of open file descriptors.")?,
@@ -81,6 +88,8 @@ impl ProcessMetrics {
             .set(limit(&limits, "Max open files").unwrap_or_default());
         self.max_virtual_bytes
             .set(limit(&limits, "Max address space").unwrap_or_default());
+        self.memory_limit
+            .set(memory_limit().map_or(0.0, |limit| limit as f64));
         let network = fs::read_to_string("/proc/self/net/netstat").unwrap_or_default();
         for (counter, name) in [
             (&self.received_bytes, "InOctets"),
@@ -190,5 +199,9 @@ mod tests {
                 || line.starts_with("process_network")),
             "{text}"
         );
+        let limit = text
+            .lines()
+            .find_map(|line| line.strip_prefix("steersman_memory_limit_bytes "));
+        assert!(limit.unwrap().parse::<f64>().unwrap() > 1e6, "{text}");
     }
 }

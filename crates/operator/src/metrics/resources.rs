@@ -8,15 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kube::core::GroupVersionKind;
 use prometheus::core::{Collector, Desc, Describer as _};
-use prometheus::proto::{Gauge, LabelPair, Metric, MetricFamily, MetricType};
+use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
 use prometheus::{Opts, Registry};
 
 use super::conditions::{self, Condition, FAMILY};
 
 const LABELS: [&str; 5] = ["group", "kind", "name", "namespace", "version"];
 
-/// Each family's name and help, and where its value comes from; `None` leaves a resource out.
-const FAMILIES: [(&str, &str, Value); 4] = [
+/// Each family's name and help, and where its value comes from; `None` leaves a resource out. What counts is called so, by
+/// `_total`.
+const FAMILIES: [(&str, &str, Value); 5] = [
     (
         "resource_created_at_seconds",
         "Timestamp at which a resource was created",
@@ -37,6 +38,11 @@ const FAMILIES: [(&str, &str, Value); 4] = [
         "Timestamp since which a revision of a resource waits for its objects, or for somebody's word",
         |numbers| numbers.waits_since,
     ),
+    (
+        "steersman_release_drift_corrections_total",
+        "Total number of objects of a release set right after somebody changed or deleted them",
+        |numbers| (numbers.corrected > 0).then_some(numbers.corrected as f64),
+    ),
 ];
 
 type Value = fn(&Numbers) -> Option<f64>;
@@ -50,6 +56,8 @@ pub(super) struct Numbers {
     pub(super) release: Option<(u32, u32)>,
     /// Since when its newest revision waits at a gate, in seconds since 1970.
     pub(super) waits_since: Option<f64>,
+    /// How many objects were set right.
+    pub(super) corrected: u64,
     pub(super) conditions: Box<[Condition]>,
 }
 
@@ -124,7 +132,12 @@ impl Collector for Resources {
         let families = FAMILIES.iter().map(|(name, help, value)| {
             let metrics = resources().filter_map(|(labels, numbers)| {
                 let labels: Vec<_> = LABELS.into_iter().zip(labels).collect();
-                Some(metric(&labels, value(numbers)?))
+                let value = value(numbers)?;
+                Some(if is_counter(name) {
+                    counted(&labels, value)
+                } else {
+                    metric(&labels, value)
+                })
             });
             family(name, help, metrics.collect())
         });
@@ -143,25 +156,45 @@ fn kind(gvk: &GroupVersionKind) -> [Box<str>; 3] {
     [&gvk.group, &gvk.kind, &gvk.version].map(|word| word.as_str().into())
 }
 
+fn is_counter(family: &str) -> bool {
+    family.ends_with("_total")
+}
+
 pub(super) fn metric(labels: &[(&str, &str)], value: f64) -> Metric {
-    let labels = labels.iter().map(|(name, value)| {
-        let mut label = LabelPair::default();
-        label.set_name((*name).to_owned());
-        label.set_value((*value).to_owned());
-        label
-    });
-    let mut metric = Metric::from_label(labels.collect());
+    let mut metric = labelled(labels);
     let mut gauge = Gauge::default();
     gauge.set_value(value);
     metric.set_gauge(gauge);
     metric
 }
 
+fn counted(labels: &[(&str, &str)], value: f64) -> Metric {
+    let mut metric = labelled(labels);
+    let mut counter = Counter::default();
+    counter.set_value(value);
+    metric.set_counter(counter);
+    metric
+}
+
+fn labelled(labels: &[(&str, &str)]) -> Metric {
+    let labels = labels.iter().map(|(name, value)| {
+        let mut label = LabelPair::default();
+        label.set_name((*name).to_owned());
+        label.set_value((*value).to_owned());
+        label
+    });
+    Metric::from_label(labels.collect())
+}
+
 fn family(name: &str, help: &str, metrics: Vec<Metric>) -> MetricFamily {
     let mut family = MetricFamily::default();
     family.set_name(name.to_owned());
     family.set_help(help.to_owned());
-    family.set_field_type(MetricType::GAUGE);
+    family.set_field_type(if is_counter(name) {
+        MetricType::COUNTER
+    } else {
+        MetricType::GAUGE
+    });
     family.set_metric(metrics);
     family
 }

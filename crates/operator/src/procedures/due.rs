@@ -47,6 +47,18 @@ pub(super) fn due(
     Ok(Some(missed))
 }
 
+/// For which time of its schedule the resource with this UID needs a run that succeeds, as one has at `last`. `None` without a
+/// schedule.
+pub(super) fn expected(
+    source: &ScheduleSource,
+    uid: &str,
+    cron: Option<&str>,
+    last: Timestamp,
+) -> Option<Timestamp> {
+    let tick = source.of(uid, cron).ok()??.next_after(last)?;
+    Some(tick.saturating_add(delay(source.jitter, uid)).unwrap_or(tick))
+}
+
 /// Why there is no next time.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DueError {

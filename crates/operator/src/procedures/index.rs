@@ -134,7 +134,7 @@ impl Procedures {
                 .and_then(|before| before.plans.get(place).cloned());
             self.learnt(plan.unwrap_or_default(), procedure, object, values.as_ref())
         });
-        known.resource = Some(KnownResource {
+        let resource = KnownResource {
             plans: plans.collect(),
             marks,
             uid,
@@ -144,7 +144,9 @@ impl Procedures {
                 .filter(|list| list.len() <= LONGEST_LIST)
                 .unwrap_or_default(),
             request: annotation(RUN).and_then(|text| request_of(&text)),
-        });
+        };
+        self.show_plans(&key, &resource);
+        known.resource = Some(resource);
         let active = known
             .runs
             .iter()
@@ -184,12 +186,26 @@ impl Procedures {
         if let Some(request) = said("lastRequest") {
             plan.request = Some(request.to_owned());
         }
-        let success = said("lastSuccess").and_then(|time| time.parse::<Timestamp>().ok());
-        if let (Some(success), Some(name)) = (success, &object.metadata.name) {
-            let namespace = object.metadata.namespace.as_deref();
-            self.show_success(procedure, namespace, name, success);
-        }
+        plan.success = said("lastSuccess").and_then(|time| time.parse::<Timestamp>().ok());
         plan
+    }
+
+    /// Shows when procedures have succeeded last for a resource, and for which time of their schedules they have to next.
+    fn show_plans(&self, (namespace, name): &Key, resource: &KnownResource) {
+        let namespace = namespace.as_deref();
+        for (procedure, plan) in self.all.iter().zip(&resource.plans) {
+            if let Some(success) = plan.success {
+                self.show_success(procedure, namespace, name, success);
+            }
+            let of = (
+                namespace.unwrap_or_default(),
+                name.as_str(),
+                procedure.name.as_str(),
+            );
+            let at = resource.expected(procedure, plan);
+            self.metrics
+                .procedure_due(&self.gvk, of, at.map(Timestamp::as_second));
+        }
     }
 
     fn show_success(&self, procedure: &Procedure, namespace: Option<&str>, name: &str, at: Timestamp) {

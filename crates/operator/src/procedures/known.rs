@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use steersman_watches::procedure::{Concurrency, Procedure, ScheduleSource};
 
-use super::due::{Due, due};
+use super::due::{Due, due, expected};
 use super::work::{Making, Work};
 use crate::coordination::Want;
 
@@ -62,6 +62,8 @@ pub(super) struct Plan {
     pub(super) cron: Option<String>,
     /// For which time a run was made last.
     pub(super) last: Option<Timestamp>,
+    /// When a run has succeeded last.
+    pub(super) success: Option<Timestamp>,
     /// Which request was followed last.
     pub(super) request: Option<String>,
     /// The name of the run that was made last as the release wants it.
@@ -72,6 +74,17 @@ pub(super) struct Plan {
     pub(super) failures: u32,
     /// When that is tried again.
     pub(super) retry: Option<Timestamp>,
+}
+
+impl KnownResource {
+    /// For which time of its schedule a procedure needs a run that succeeds; `None` where none is to be made by itself.
+    pub(super) fn expected(&self, procedure: &Procedure, plan: &Plan) -> Option<Timestamp> {
+        let source = procedure.schedule.as_ref();
+        let is_off = self.is_deleting || is_named(&self.suspended, &procedure.name);
+        let source = source.filter(|_| !is_off)?;
+        let last = plan.success.max(Some(self.created))?;
+        expected(source, &self.uid, plan.cron.as_deref(), last)
+    }
 }
 
 pub(super) struct KnownRun {

@@ -273,6 +273,7 @@ impl Executor {
             is_retry: stage.is_retry,
             is_recovery: stage.is_recovery && !stage.is_retry,
             left_out: None,
+            ends: session.progress.hook_ends(),
         };
         let ran = self.applier.run_hooks(&session.owner, run).await;
         let ran = ran.map_err(ReconcileError::from);

@@ -79,6 +79,7 @@ pub(crate) use step_job::{StepPlace, StepTemplate};
 pub use tests_due::TestState;
 pub use unfinished::HookState;
 
+use crate::apply::HookEnd;
 use crate::budget::Share;
 use crate::coordination::Coordination;
 use crate::status::{ReleaseReport, StatusError};
@@ -139,6 +140,8 @@ pub struct ReconcileOutcome {
     pub corrected: usize,
     /// The stages that were over, and how long each had taken. Those that only the chart names have no name here.
     pub stages: Vec<(String, Duration)>,
+    /// The Jobs and Pods of hooks that have come to their end.
+    pub hooks: Vec<HookEnd>,
     /// Whether an answer to a write has shown that others changed the resource meanwhile. It is looked at again at once, as
     /// the event of that change may count as old.
     pub outdated: bool,
@@ -152,6 +155,7 @@ impl ReconcileOutcome {
             object: None,
             corrected: 0,
             stages: Vec::new(),
+            hooks: Vec::new(),
             outdated: false,
         }
     }
@@ -162,6 +166,7 @@ impl ReconcileOutcome {
             next,
             corrected: session.progress.corrected(),
             stages: session.progress.ended_stages(),
+            hooks: session.progress.hook_ends().all(),
             outdated: session.is_outdated(None),
             object: session.into_written(),
         }
@@ -354,6 +359,7 @@ impl Reconciler {
             outdated: session.is_outdated(written.as_ref()) || session.progress.is_of_earlier_spec(),
             corrected: session.progress.corrected(),
             stages: session.progress.ended_stages(),
+            hooks: session.progress.hook_ends().all(),
             object: written.or_else(|| session.into_written()),
         }
     }

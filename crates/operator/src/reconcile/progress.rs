@@ -7,12 +7,16 @@ use kube::api::DynamicObject;
 use steersman_cluster::lookup::Answer;
 use steersman_model::Revision;
 
+use crate::apply::HookEnds;
 use crate::release::StageRecord;
 use crate::status::{Redactor, ReleaseReport};
 
 /// Notes of one reconcile, for its report. Actions add to them; nothing is taken back.
 #[derive(Debug, Default)]
-pub(super) struct ReconcileProgress(Mutex<Notes>);
+pub(super) struct ReconcileProgress {
+    notes: Mutex<Notes>,
+    hook_ends: HookEnds,
+}
 
 #[derive(Debug, Default)]
 struct Notes {
@@ -66,6 +70,11 @@ impl ReconcileProgress {
     /// The number of objects whose drift was corrected.
     pub(super) fn corrected(&self) -> usize {
         self.lock().corrected
+    }
+
+    /// The Jobs and Pods of hooks that have come to their end in this reconcile.
+    pub(super) fn hook_ends(&self) -> &HookEnds {
+        &self.hook_ends
     }
 
     /// A stage is over that has taken so long.
@@ -155,6 +164,6 @@ impl ReconcileProgress {
     }
 
     fn lock(&self) -> MutexGuard<'_, Notes> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -24,6 +24,7 @@ use steersman_chart::HookEvent;
 use steersman_cluster::discovery::{DiscoveryError, unavailable};
 use steersman_cluster::{Owner, RequestError};
 use steersman_model::{ApiKind, ObjectId, RenderedObject, objects_of_text};
+use tokio::time::Instant;
 pub use under_way::HooksLeft;
 pub use wait::HookWait;
 
@@ -61,6 +62,46 @@ pub struct HookRun<'a> {
     pub is_recovery: bool,
     /// What is of a kind that is gone is left out, and said here; it fails where there is none.
     pub left_out: Option<&'a LeftOut>,
+    /// Where the ends of Jobs and Pods are noted.
+    pub ends: &'a HookEnds,
+}
+
+/// The Jobs and Pods of hooks that have come to their end.
+#[derive(Debug, Default)]
+pub struct HookEnds(Mutex<Vec<HookEnd>>);
+
+/// A Job or Pod of a hook that has come to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookEnd {
+    /// For which it ran, such as `pre-install`.
+    pub event: &'static str,
+    /// Whether what comes after it may begin.
+    pub has_succeeded: bool,
+    /// From its start.
+    pub took: Duration,
+}
+
+impl HookEnds {
+    fn note(&self, run: &Run<'_>, outcome: &Result<(), HookError>, begun: Instant) {
+        let has_succeeded = match outcome {
+            Ok(()) => true,
+            Err(HookError::Failed { .. } | HookError::Timeout { .. }) => false,
+            Err(_) => return,
+        };
+        if run.has_an_end() {
+            let end = HookEnd {
+                event: run.event,
+                has_succeeded,
+                took: begun.elapsed(),
+            };
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(end);
+        }
+    }
+
+    /// All of them, in order.
+    pub fn all(&self) -> Vec<HookEnd> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// Why objects of hooks were left out.
@@ -146,6 +187,7 @@ impl Applier {
             is_retry,
             is_recovery,
             left_out,
+            ends,
             ..
         }: HookRun<'_>,
     ) -> Result<(), HookError> {
@@ -204,9 +246,11 @@ impl Applier {
                     is_before_awaited: awaited.is_some(),
                 };
                 let step = step("hook").object(&run.id);
+                let begun = resumed.map_or_else(Instant::now, |wait| wait.term.since);
                 let ran = step.of(self.run_one(owner, &run, terms)).await;
                 let is_by_this = !matches!(ran, Ok(false));
                 outcome = ran.map(drop);
+                ends.note(&run, &outcome, begun);
                 if outcome.is_ok() && run.has_an_end() {
                     let noted = journal.note(run.event, &run.id).await;
                     outcome = noted.map_err(|source| run.not_noted(source));

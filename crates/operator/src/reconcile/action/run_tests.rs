@@ -131,6 +131,7 @@ impl RunTests<'_> {
             is_retry: false,
             is_recovery: is_recovery && resumed.is_none(),
             left_out: None,
+            ends: session.progress.hook_ends(),
         };
         Ok(self.executor.applier.run_hooks(&session.owner, run).await?)
     }

@@ -434,6 +434,7 @@ impl Uninstall<'_> {
             is_retry: stage.is_retry,
             is_recovery: false,
             left_out: (event == HookEvent::PostDelete).then_some(&left_out),
+            ends: session.progress.hook_ends(),
         };
         let ran = self.executor.applier.run_hooks(&session.owner, hooks).await;
         let gone = left_out.into_reasons();
