@@ -10,8 +10,9 @@
 # of images and the judge of what is in it; `bundle-judge`: a program of our own around the Operator Framework's libraries,
 # the judge of bundles and catalogs; `kstatus-judge`: one around the library of kstatus, which says whether objects are as they
 # are to be; `cel-judge`: one around cel-go, which says what expressions give; `node`: kubelet, kube-scheduler, containerd with
-# its shim and ctr, for a node on which pods run; `kustomize`: what molecule's scenarios deploy with; `etcd-3.6` and `etcd-3.7`:
-# etcd with etcdctl and etcdutl, which images for examples/etcd are made of.
+# its shim and ctr, for a node on which pods run; `kustomize`: what molecule's scenarios deploy with; `prometheus`, the judge of
+# alerts and dashboards, with promtool; `etcd-3.6` and `etcd-3.7`: etcd with etcdctl and etcdutl, which images for
+# examples/etcd are made of.
 #
 # KUBEBUILDER_ASSETS: a folder that is used as it is when it has all programs of the control plane. For the demo, what a folder
 # of envtest lacks is built beside it: the one of KUBEBUILDER_ASSETS, else the newest that setup-envtest has downloaded.
@@ -43,6 +44,11 @@ case $set_name in
         modules=$here/kustomize
         pins=$modules/go.mod
         minutes=1 ;;
+    prometheus)
+        programs="prometheus promtool"
+        modules=$here/prometheus
+        pins=$modules/go.mod
+        minutes="2 to 5" ;;
     registry)
         programs=crane
         modules=$here/registry
@@ -80,6 +86,7 @@ containerd_version=$(pinned github.com/containerd/containerd/v2 "$here/node/cont
 case $set_name in
     registry) version=$crane_version ;;
     etcd-*) version=$(pinned go.etcd.io/etcd/server/v3 "$modules/go.mod") ;;
+    prometheus) version=$(pinned github.com/prometheus/prometheus "$modules/go.mod") ;;
     kustomize) version=$(pinned sigs.k8s.io/kustomize/kustomize/v5 "$here/kustomize/go.mod") ;;
     bundle-judge) version=$(pinned github.com/operator-framework/api "$here/bundle-judge/go.mod") ;;
     cel-judge) version=$(pinned github.com/google/cel-go "$here/cel-judge/go.mod") ;;
@@ -110,6 +117,7 @@ package_of() {
         helm) echo helm.sh/helm/v4/cmd/helm ;;
         crane) echo github.com/google/go-containerregistry/cmd/crane ;;
         kustomize) echo sigs.k8s.io/kustomize/kustomize/v5 ;;
+        prometheus | promtool) echo "github.com/prometheus/prometheus/cmd/$1" ;;
         *-judge) echo . ;;
         containerd | containerd-shim-runc-v2 | ctr) echo "github.com/containerd/containerd/v2/cmd/$1" ;;
         *) echo "k8s.io/kubernetes/cmd/$1" ;;
@@ -130,6 +138,7 @@ linker_flags_of() {
     case $1 in
         helm) echo "-s -w -X helm.sh/helm/v4/internal/version.version=$helm_version" ;;
         crane) echo "-s -w -X github.com/google/go-containerregistry/cmd/crane/cmd.Version=$crane_version" ;;
+        prometheus | promtool) echo "-s -w -X github.com/prometheus/common/version.Version=${version#v}" ;;
         *-judge | kustomize | etcdctl | etcdutl) echo "-s -w" ;;
         containerd*|ctr) echo "-s -w -X github.com/containerd/containerd/v2/version.Version=$containerd_version" ;;
         *) echo "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes_version" ;;
@@ -144,7 +153,8 @@ build() {
     (
         cd "$module"
         export CGO_ENABLED=0 GOWORK=off
-        options="-mod=readonly -buildvcs=false -trimpath"
+        # Prometheus is told where to look: none of what finds machines in clouds is needed.
+        options="-mod=readonly -buildvcs=false -trimpath -tags=remove_all_sd"
         # What has to be compiled, by now: other programs have compiled some of it.
         # shellcheck disable=SC2086 # a list of options
         go list $options -deps -f '{{if .Stale}}{{.ImportPath}}{{end}}' "$(package_of "$program")" \

@@ -5,6 +5,7 @@
 //! - [`bundle_judge`]: what the Operator Framework's own libraries say about bundles and catalogs.
 //! - [`kstatus_judge`]: what kstatus says about objects.
 //! - [`cel_judge`]: what cel-go says about expressions.
+//! - [`prometheus`]: what Prometheus makes of rules and numbers.
 //! - [`ansible`]: a Python environment with ansible-runner.
 //! - [`processes`]: what /proc says of processes.
 //! - [`program`]: programs of others that judge.
@@ -24,6 +25,8 @@ pub mod corpus;
 mod environment;
 pub mod functions;
 pub mod kstatus_judge;
+mod ports;
 pub mod processes;
 pub mod program;
+pub mod prometheus;
 pub mod skip;

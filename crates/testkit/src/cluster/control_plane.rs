@@ -16,9 +16,9 @@ use super::certificates::Authority;
 use super::component::{self, Component, Ports};
 use super::error::{ControlPlaneError, io_failed};
 use super::kubeconfig::{self, User};
-use super::ports::free_port;
 use super::readiness;
 use super::supervisor::Supervisor;
+use crate::ports::free_port;
 
 /// How often a start is tried when another process takes a port between its choice and its use.
 const PORT_ATTEMPTS: usize = 3;

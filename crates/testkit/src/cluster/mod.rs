@@ -30,7 +30,6 @@ mod faults;
 mod kubeconfig;
 mod memory_group;
 mod operator;
-mod ports;
 mod readiness;
 mod supervisor;
 mod test_cluster;

@@ -11,8 +11,8 @@ use tokio::sync::Mutex;
 
 use super::command::tied_to_this_thread;
 use super::error::{ControlPlaneError, io_failed};
-use super::ports::free_port;
 use crate::environment;
+use crate::ports::free_port;
 use crate::skip::not_judged;
 
 /// How long an operator may take to end after it was asked to.

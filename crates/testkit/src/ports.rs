@@ -13,7 +13,7 @@ const COUNT: u32 = 22_000;
 ///
 /// # Errors
 /// There is none.
-pub(super) fn free_port() -> io::Result<u16> {
+pub(crate) fn free_port() -> io::Result<u16> {
     static GIVEN: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id().wrapping_mul(131) % COUNT;
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
