@@ -324,14 +324,18 @@ undeploy() {
     kubectl get namespace "$namespace" >/dev/null
     "$steersman" undeploy --kustomize-dir "$kustomization" --cascade >"$logs/undeploy.log" 2>&1 ||
         fail "steersman undeploy: $(cat "$logs/undeploy.log")"
-    local left
     [ "$application" != pravega ] || leave_zookeeper
     [ "$application" != mysql ] || leave_database
-    left=$(kubectl get all,configmaps,secrets,serviceaccounts --namespace "$tenant" -o name |
-        grep -vE '^(configmap/kube-root-ca.crt|serviceaccount/default)$' || true)
-    [ -z "$left" ] || fail "the release left behind: $left"
+    # Pods end after what had them made.
+    until_true 60 "the release leaves nothing behind" nothing_of_release
     kubectl delete namespace "$tenant" --timeout=90s >/dev/null
     say "the release and the operator are gone"
+}
+
+nothing_of_release() {
+    local left
+    left=$(kubectl get all,configmaps,secrets,serviceaccounts --namespace "$tenant" -o name) || return
+    [ -z "$(grep -vE '^(configmap/kube-root-ca.crt|serviceaccount/default)$' <<<"$left")" ]
 }
 
 nothing_is_left() {
