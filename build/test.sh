@@ -44,7 +44,7 @@ lints() {
 build_programs() {
     local builder=
     trap '[ -z "$builder" ] || kill "$builder" 2>/dev/null; exit 130' TERM
-    for set_name in control-plane registry bundle-judge kstatus-judge cel-judge; do
+    for set_name in control-plane registry bundle-judge kstatus-judge cel-judge prometheus; do
         build/control-plane.sh --of "$set_name" >>"$scratch/folders" &
         builder=$!
         wait "$builder"

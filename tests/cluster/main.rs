@@ -17,6 +17,7 @@ mod contract;
 mod controls;
 mod crds;
 mod damaged;
+mod dashboard;
 mod deletion;
 mod deploy;
 mod developer;

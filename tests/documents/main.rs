@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
+mod alerts;
 mod commands;
 mod drawing;
 mod links;

@@ -306,6 +306,7 @@ fn families(text: &str) -> Vec<(String, [String; 3])> {
     let families = found.iter().zip(ends).map(|(family, end)| {
         let kind = match &family[1] {
             "counter" => "counter",
+            "" if family[2].ends_with("_total") => "counter",
             "gauge" | "Opts" | "" => "gauge",
             "histogram" | "HistogramOpts" => "histogram",
             other => panic!("what is `{other}`?"),

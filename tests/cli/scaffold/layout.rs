@@ -294,6 +294,7 @@ const FILES: &[&str] = &[
     "config/network-policy/kustomization.yaml",
     "config/prometheus/kustomization.yaml",
     "config/prometheus/monitor.yaml",
+    "config/prometheus/rules.yaml",
     "config/rbac/kustomization.yaml",
     "config/rbac/leader_election_role.yaml",
     "config/rbac/leader_election_role_binding.yaml",

@@ -11,6 +11,7 @@ mod go_operator;
 mod making;
 mod meanwhile;
 mod overtaking;
+mod shown;
 mod strangers;
 mod traced;
 mod visitors;
