@@ -56,6 +56,8 @@ const DIRECTION: &[(&str, &[&str])] = &[
             "yaml",
         ],
     ),
+    ("tree", &["cluster", "model", "operator", "watches"]),
+    ("ui", &["cluster", "model", "tree", "watches"]),
     (
         "",
         &[
@@ -70,6 +72,8 @@ const DIRECTION: &[(&str, &[&str])] = &[
             "project",
             "registry",
             "sprig",
+            "tree",
+            "ui",
             "watches",
             "yaml",
         ],
@@ -80,15 +84,15 @@ const DIRECTION: &[(&str, &[&str])] = &[
 const PROHIBITED: &[(&[&str], &[&str])] = &[
     (
         &["kube", "kube-client", "kube-runtime"],
-        &["cluster", "operator", "proxy", "testkit", ""],
+        &["cluster", "operator", "proxy", "testkit", "tree", "ui", ""],
     ),
     (
         &["k8s-openapi", "kube-core"],
-        &["cluster", "operator", "proxy", "testkit", "watches", ""],
+        &["cluster", "operator", "proxy", "testkit", "tree", "watches", ""],
     ),
     (
         &["tokio", "hyper"],
-        &["ansible", "cluster", "operator", "proxy", "testkit", ""],
+        &["ansible", "cluster", "operator", "proxy", "testkit", "ui", ""],
     ),
     (&["reqwest"], &["operator", "registry"]),
     (&["clap"], &["testkit", ""]),

@@ -43,6 +43,23 @@ pub(super) struct Named {
 }
 
 impl ClusterFlags {
+    /// The namespace, where the command line names one.
+    pub(super) fn named_namespace(&self) -> Option<String> {
+        self.namespace.clone()
+    }
+
+    /// What the cluster is called, for people: the context, or its user's word for it.
+    pub(super) fn title(&self, environment: &Environment) -> String {
+        let target = Target {
+            kubeconfig: self.kubeconfig.clone(),
+            overrides: Overrides {
+                context: self.context.clone(),
+                ..Overrides::default()
+            },
+        };
+        target.title(environment)
+    }
+
     /// As the kubeconfig's own user.
     pub(super) async fn connect(&self, environment: &Environment) -> Result<Cluster, Failure> {
         self.connect_as(environment, None).await

@@ -36,6 +36,7 @@ mod status;
 mod style;
 mod template;
 mod test_release;
+mod ui;
 mod undeploy;
 
 use std::ffi::OsString;
@@ -92,6 +93,8 @@ enum Command {
     Diff(Box<diff::Args>),
     /// Show a release with the health of its objects
     Status(status::Args),
+    /// Show all releases on a page of this machine, with your rights
+    Ui(ui::Args),
     /// Approve, skip or retry a stage of a release
     Stage(stage::Args),
     /// Carry out a procedure with a release, such as a backup, and tell what has become of it
@@ -191,6 +194,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(arguments) => run::exec(*arguments, &environment, program),
         Command::Diff(arguments) => diff::exec(*arguments, &environment),
         Command::Status(arguments) => status::exec(arguments, &environment),
+        Command::Ui(arguments) => ui::exec(arguments, &environment),
         Command::Stage(arguments) => stage::exec(&arguments, &environment),
         Command::Procedure(arguments) => procedure::exec(arguments, &environment),
         Command::TestRelease(arguments) => test_release::exec(&arguments, &environment),

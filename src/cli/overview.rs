@@ -16,7 +16,15 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("In a cluster", &["manifests", "deploy", "undeploy", "migrate"]),
     (
         "While it runs",
-        &["run", "diff", "status", "stage", "procedure", "test-release"],
+        &[
+            "run",
+            "diff",
+            "status",
+            "ui",
+            "stage",
+            "procedure",
+            "test-release",
+        ],
     ),
     ("Charts", &["template", "lint", "show", "dependency", "functions"]),
     ("This program", &["completion", "man", "version", "help"]),

@@ -86,6 +86,7 @@ mod template;
 mod tenants;
 mod tests_under_way;
 mod traces;
+mod ui;
 mod undoing;
 mod uninstall;
 mod values;

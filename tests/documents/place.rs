@@ -13,6 +13,7 @@ pub(crate) const ELSEWHERE: &[(&str, &str)] = &[
     ("run", "a cluster"),
     ("diff", "a cluster"),
     ("status", "a cluster"),
+    ("ui", "a cluster"),
     ("stage", "a cluster"),
     ("procedure", "a cluster"),
     ("test-release", "a cluster"),

@@ -1,10 +1,6 @@
 //! `status`: a release as a tree, with the health of its objects.
 
-mod observe;
-mod pod;
 mod tree;
-mod view;
-mod workload;
 
 use std::io;
 use std::path::PathBuf;
@@ -12,11 +8,11 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::ValueEnum;
 use steersman_model::Environment;
+use steersman_tree::{ReleaseView, Resources, checks_of};
 use steersman_watches::Watches;
-use view::ReleaseView;
 
 use super::Failure;
-use super::cluster::{ClusterFlags, Named, block_on};
+use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
 use super::report::print_line;
 use super::style::Style;
 
@@ -86,10 +82,26 @@ fn observe_all(arguments: &Args, environment: &Environment) -> Result<Vec<Releas
         let cluster = arguments.cluster.connect(environment).await?;
         let mut views = Vec::new();
         for named in &named {
-            views.push(observe::observe(&cluster, named, watches.as_ref()).await?);
+            views.push(observe(&cluster, named, watches.as_ref()).await?);
         }
         Ok(views)
     })
+}
+
+async fn observe(
+    cluster: &Cluster,
+    named: &Named,
+    watches: Option<&Watches>,
+) -> Result<ReleaseView, Failure> {
+    let served = cluster.discovery.served().await.map_err(failed)?;
+    let (api, resource) = Cluster::kind(&served, &named.kind, |_| false)?;
+    let object = cluster.get(&api, &resource, &named.name).await?;
+    let resources = Resources {
+        client: &cluster.client,
+        served: &served,
+    };
+    let observed = resources.observe(&api, &object, checks_of(watches, &api)).await;
+    observed.map_err(failed)
 }
 
 fn describe(view: &ReleaseView, output: Output, style: Style) -> Result<String, Failure> {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::view::{Condition, ObjectView, ReleaseView, StageView, Verdict};
+use steersman_tree::{Condition, ObjectView, ReleaseView, StageView, Verdict};
+
 use crate::cli::style::{Style, Tone, harmless, one_line};
 
 /// So many ready pods of a workload are shown.
@@ -208,7 +209,7 @@ mod tests {
     use steersman_model::ObjectId;
 
     use super::*;
-    use crate::cli::status::view::{PodView, RevisionView};
+    use steersman_tree::{PodView, RevisionView};
 
     fn object(kind: &str, namespace: &str, health: Verdict, message: &str) -> ObjectView {
         ObjectView {

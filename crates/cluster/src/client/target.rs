@@ -85,6 +85,15 @@ impl Target {
             .unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned())
     }
 
+    /// What the cluster is called, for people: by the context, where there is one.
+    pub fn title(&self, environment: &Environment) -> String {
+        let named = self.overrides.context.clone();
+        let named = named.or_else(|| self.read(environment)?.current_context);
+        named
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "the cluster".to_owned())
+    }
+
     /// Connects to the API server, and has it answer once.
     ///
     /// # Errors

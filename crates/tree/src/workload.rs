@@ -6,16 +6,16 @@ use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, Selector};
 use steersman_cluster::RequestError;
 use steersman_cluster::client::list_all;
 use steersman_model::ObjectId;
 
-use super::observe::{ObservedObject, PARALLEL, judge};
-use super::pod;
-use super::view::{ObjectView, Verdict};
-use crate::cli::cluster::Cluster;
+use crate::object::{ObservedObject, PARALLEL, judge};
+use crate::pod::describe_pod;
+use crate::view::ObjectView;
 
 /// The annotation of a replica set, and of its Deployment, with the revision of the pods' template.
 const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -42,7 +42,7 @@ struct Found {
 ///
 /// # Errors
 /// They can't be listed.
-pub(super) async fn add_children(cluster: &Cluster, seen: &mut [ObservedObject]) -> Result<(), RequestError> {
+pub(crate) async fn add_children(client: &Client, seen: &mut [ObservedObject]) -> Result<(), RequestError> {
     let mut questions = Vec::new();
     for query in queries(seen.iter().filter_map(|seen| seen.live.as_ref())) {
         if query.replica_sets {
@@ -52,7 +52,7 @@ pub(super) async fn add_children(cluster: &Cluster, seen: &mut [ObservedObject])
     }
     let requests: Vec<_> = questions
         .iter()
-        .map(|(replica_sets, query)| ask(cluster, query, *replica_sets).boxed())
+        .map(|(replica_sets, query)| ask(client, query, *replica_sets).boxed())
         .collect();
     let answers: Vec<Vec<DynamicObject>> = futures::stream::iter(requests)
         .buffered(PARALLEL)
@@ -74,11 +74,7 @@ pub(super) async fn add_children(cluster: &Cluster, seen: &mut [ObservedObject])
     Ok(())
 }
 
-async fn ask(
-    cluster: &Cluster,
-    query: &Query,
-    replica_sets: bool,
-) -> Result<Vec<DynamicObject>, RequestError> {
+async fn ask(client: &Client, query: &Query, replica_sets: bool) -> Result<Vec<DynamicObject>, RequestError> {
     let resource = if replica_sets {
         ApiResource::erase::<ReplicaSet>(&())
     } else {
@@ -86,7 +82,7 @@ async fn ask(
     };
     let mut selector: Selector = query.labels.clone().into_iter().collect();
     selector.extend(query.rest.clone());
-    let api = Api::namespaced_with(cluster.client.clone(), &query.namespace, &resource);
+    let api = Api::namespaced_with(client.clone(), &query.namespace, &resource);
     list_all(&api, ListParams::default().labels_from(&selector)).await
 }
 
@@ -189,18 +185,6 @@ fn pod(live: &DynamicObject) -> ObjectView {
     view
 }
 
-/// Adds what there is to say of a pod.
-pub(super) fn describe_pod(view: &mut ObjectView, live: &DynamicObject) {
-    let read = pod::read(&live.data);
-    let said = pod::describe(&read);
-    view.message = if live.metadata.deletion_timestamp.is_some() {
-        format!("{}; {said}", view.message)
-    } else {
-        said
-    };
-    view.pod = Some(read);
-}
-
 fn owned<'a>(
     owner: Option<&'a str>,
     objects: &'a [DynamicObject],
@@ -217,13 +201,6 @@ fn child_id(group: &str, kind: &str, live: &DynamicObject) -> ObjectId {
         kind: kind.to_owned(),
         namespace: live.metadata.namespace.clone(),
         name: live.metadata.name.clone().unwrap_or_default(),
-    }
-}
-
-impl Verdict {
-    /// Whether people need not look at it.
-    pub(super) fn is_ready(self) -> bool {
-        self == Self::Ready
     }
 }
 

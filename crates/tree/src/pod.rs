@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use kube::api::DynamicObject;
 use serde_json::Value;
 
-use super::view::{PodView, WaitingView};
+use crate::view::{ObjectView, PodView, WaitingView};
 
 /// Reads a pod, all of it but its metadata.
-pub(super) fn read(pod: &Value) -> PodView {
+fn read(pod: &Value) -> PodView {
     let list = |pointer: &str| {
         let items = pod.pointer(pointer).and_then(Value::as_array);
         items.into_iter().flatten()
@@ -87,7 +88,7 @@ fn text(value: &Value) -> String {
 }
 
 /// The same for people.
-pub(super) fn describe(pod: &PodView) -> String {
+fn describe(pod: &PodView) -> String {
     let phase = if pod.phase.is_empty() {
         "no phase yet"
     } else {
@@ -112,6 +113,18 @@ pub(super) fn describe(pod: &PodView) -> String {
         line.push_str(&words.join(": "));
     }
     line
+}
+
+/// Adds what there is to say of a pod.
+pub(crate) fn describe_pod(view: &mut ObjectView, live: &DynamicObject) {
+    let read = read(&live.data);
+    let said = describe(&read);
+    view.message = if live.metadata.deletion_timestamp.is_some() {
+        format!("{}; {said}", view.message)
+    } else {
+        said
+    };
+    view.pod = Some(read);
 }
 
 #[cfg(test)]

@@ -1,0 +1,174 @@
+//! What is known of all resources: a row of each, kept up to date by watches.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use futures::StreamExt as _;
+use kube::Client;
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
+use steersman_cluster::discovery::Resource;
+use steersman_cluster::watch_error;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::rows::{Key, Row};
+
+/// So many resources are in one answer of the server.
+const PAGE: u32 = 500;
+/// So many rows are kept: what is beyond is said, and not shown.
+const MOST: usize = 100_000;
+
+/// Rows of the resources of some kinds.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    state: RwLock<State>,
+    /// How often something has changed.
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) rows: BTreeMap<Key, Row>,
+    /// Of a kind, by its place: why it can't be looked at.
+    pub(crate) problems: BTreeMap<usize, String>,
+    /// Lists that have not come to their end yet.
+    pub(crate) open: usize,
+    pub(crate) is_full: bool,
+}
+
+impl State {
+    fn put(&mut self, key: Key, row: Row) {
+        if self.rows.len() >= MOST && !self.rows.contains_key(&key) {
+            self.is_full = true;
+            return;
+        }
+        self.rows.insert(key, row);
+    }
+}
+
+impl Feed {
+    /// Watches the resources of some kinds, until `stop`: those of some namespaces, or of all where none is named. Where all may not
+    /// be looked at, those of `home` are.
+    pub(crate) fn start(
+        client: &Client,
+        kinds: &[Resource],
+        namespaces: &[String],
+        home: &str,
+        stop: &CancellationToken,
+    ) -> Arc<Self> {
+        let feed = Arc::new(Self {
+            state: RwLock::default(),
+            changes: watch::Sender::new(0),
+        });
+        for (place, kind) in kinds.iter().enumerate() {
+            feed.change(|state| state.open += 1);
+            let (feed, client, kind) = (Arc::clone(&feed), client.clone(), kind.clone());
+            let (namespaces, home) = (namespaces.to_vec(), home.to_owned());
+            let follow = async move {
+                let scopes = scopes(&client, &kind, &namespaces, &home).await;
+                feed.change(|state| state.open = state.open + scopes.len() - 1);
+                let follow = scopes.into_iter().map(|api| feed.follow(place, api));
+                futures::future::join_all(follow).await;
+            };
+            let stop = stop.clone();
+            tokio::spawn(async move { stop.run_until_cancelled(follow).await });
+        }
+        feed
+    }
+
+    /// What is known now.
+    pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells of each change.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner));
+        self.changes
+            .send_modify(|number| *number = number.wrapping_add(1));
+    }
+
+    /// Keeps the rows of one list, of the kind at `place`.
+    async fn follow(&self, place: usize, (namespace, api): (Option<String>, Api<DynamicObject>)) {
+        let events = watcher(api, watcher::Config::default().page_size(PAGE)).default_backoff();
+        let mut events = std::pin::pin!(events);
+        let mut listed: Option<BTreeSet<Key>> = None;
+        let mut is_open = true;
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(Event::Init) => listed = Some(BTreeSet::new()),
+                Ok(Event::InitApply(object)) => {
+                    if let Some(key) = key(place, &object) {
+                        listed.get_or_insert_default().insert(key.clone());
+                        self.change(|state| state.put(key, Row::of(&object)));
+                    }
+                }
+                Ok(Event::InitDone) => {
+                    let listed = listed.take().unwrap_or_default();
+                    let is_of_list = |(kind, of, _): &Key| {
+                        *kind == place && namespace.as_ref().is_none_or(|namespace| **of == **namespace)
+                    };
+                    let was_open = std::mem::take(&mut is_open);
+                    self.change(|state| {
+                        state
+                            .rows
+                            .retain(|key, _| !is_of_list(key) || listed.contains(key));
+                        state.problems.remove(&place);
+                        state.open -= usize::from(was_open);
+                    });
+                }
+                Ok(Event::Apply(object)) => {
+                    if let Some(key) = key(place, &object) {
+                        self.change(|state| state.put(key, Row::of(&object)));
+                    }
+                }
+                Ok(Event::Delete(object)) => {
+                    if let Some(key) = key(place, &object) {
+                        self.change(|state| drop(state.rows.remove(&key)));
+                    }
+                }
+                Err(error) => {
+                    let error = watch_error(&error);
+                    let was_open = std::mem::take(&mut is_open);
+                    self.change(|state| {
+                        state.problems.insert(place, error);
+                        state.open -= usize::from(was_open);
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn key(place: usize, object: &DynamicObject) -> Option<Key> {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    Some((place, namespace.into(), object.metadata.name.as_deref()?.into()))
+}
+
+/// The lists of a kind, each with its namespace.
+async fn scopes(
+    client: &Client,
+    kind: &Resource,
+    namespaces: &[String],
+    home: &str,
+) -> Vec<(Option<String>, Api<DynamicObject>)> {
+    let of = |namespace: &str| (Some(namespace.to_owned()), kind.objects(client, Some(namespace)));
+    if !kind.namespaced {
+        return vec![(None, kind.objects(client, None))];
+    }
+    if !namespaces.is_empty() {
+        return namespaces.iter().map(|namespace| of(namespace)).collect();
+    }
+    let all: Api<DynamicObject> = kind.objects(client, None);
+    let tried = all.list_metadata(&ListParams::default().limit(1)).await;
+    match tried {
+        Err(kube::Error::Api(status)) if status.code == 403 => vec![of(home)],
+        _ => vec![(None, all)],
+    }
+}

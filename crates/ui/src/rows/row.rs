@@ -1,0 +1,127 @@
+//! A row: what is kept of a resource, however large it is.
+
+use jiff::Timestamp;
+use kube::api::DynamicObject;
+use serde_json::Value;
+
+use super::health::{Health, judge};
+
+/// So much of a message is kept, in bytes: the whole is on the page of the release.
+const LONGEST_MESSAGE: usize = 240;
+/// So much of any other word.
+const LONGEST_WORD: usize = 64;
+
+/// Which resource it is: its kind by its place in the list of kinds, its namespace, which may be empty, and its name.
+pub(crate) type Key = (usize, Box<str>, Box<str>);
+
+/// What is shown of a resource in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) health: Health,
+    pub(crate) reason: Box<str>,
+    /// The beginning of it.
+    pub(crate) message: Box<str>,
+    /// Of the revision that is deployed.
+    pub(crate) revision: Option<u64>,
+    /// With its version.
+    pub(crate) chart: Box<str>,
+    /// How many objects are ready, of how many whose health is known.
+    pub(crate) ready: Option<(u64, u64)>,
+    /// In seconds since 1970.
+    pub(crate) created: i64,
+}
+
+impl Row {
+    /// What is kept of a resource.
+    pub(crate) fn of(object: &DynamicObject) -> Self {
+        let (health, reason, message) = judge(object);
+        let status = |pointer: &str| object.data.pointer(pointer);
+        let text = |pointer: &str| status(pointer).and_then(Value::as_str).unwrap_or_default();
+        let number = |pointer: &str| status(pointer).and_then(Value::as_u64);
+        let chart = [text("/status/chart/name"), text("/status/chart/version")];
+        let chart: Vec<&str> = chart.into_iter().filter(|word| !word.is_empty()).collect();
+        let created = object.metadata.creation_timestamp.as_ref();
+        Self {
+            health,
+            reason: start(reason, LONGEST_WORD),
+            message: start(message, LONGEST_MESSAGE),
+            revision: number("/status/revision"),
+            chart: start(&chart.join(" "), LONGEST_WORD),
+            ready: number("/status/health/ready").zip(number("/status/health/total")),
+            created: created.map_or(0, |time| time.0.as_second()),
+        }
+    }
+
+    /// How long it has been there, such as `3 h`.
+    pub(crate) fn age(&self, now: Timestamp) -> String {
+        let seconds = now.as_second().saturating_sub(self.created).max(0);
+        match seconds {
+            0..120 => format!("{seconds} s"),
+            120..7_200 => format!("{} min", seconds / 60),
+            7_200..172_800 => format!("{} h", seconds / 3_600),
+            _ => format!("{} d", seconds / 86_400),
+        }
+    }
+}
+
+/// The beginning of a text, on one line, without what would change how others are read.
+fn start(text: &str, most: usize) -> Box<str> {
+    let end = text.floor_char_boundary(most);
+    let start = text.get(..end).unwrap_or_default();
+    let mut line: String = start.chars().map(shown).collect();
+    if end < text.len() {
+        line.push('…');
+    }
+    line.into()
+}
+
+/// A letter, or what stands for one that is none.
+fn shown(letter: char) -> char {
+    match letter {
+        '\n' | '\t' | '\r' => ' ',
+        // They turn the direction in which what follows is written.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        letter if letter.is_control() => '\u{fffd}',
+        letter => letter,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(object: Value) -> Row {
+        Row::of(&serde_json::from_value(object).unwrap())
+    }
+
+    #[test]
+    fn a_row_is_small_however_large_its_resource_is() {
+        let large = "x".repeat(100_000);
+        let kept = row(
+            json!({"apiVersion": "a/v1", "kind": "Web", "metadata": {"name": "shop", "generation": 1,
+            "creationTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"large": large},
+            "status": {"observedGeneration": 1, "revision": 7, "chart": {"name": large, "version": "1"},
+                "health": {"ready": 2, "total": 3},
+                "conditions": [{"type": "Stalled", "status": "True", "reason": large, "message": format!("a\nb\u{202e}{large}")}]}}),
+        );
+        assert!(kept.message.len() < 300 && kept.reason.len() < 80 && kept.chart.len() < 80);
+        assert!(kept.message.starts_with("a b\u{fffd}x"), "{}", kept.message);
+        assert_eq!((kept.revision, kept.ready), (Some(7), Some((2, 3))));
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let mut kept = row(json!({"apiVersion": "a/v1", "kind": "Web", "metadata": {"name": "shop"}}));
+        let mut check = |created: i64, expect: &str| {
+            kept.created = created;
+            assert_eq!(kept.age(Timestamp::from_second(1_000_000).unwrap()), expect);
+        };
+        check(999_995, "5 s");
+        check(1_000_005, "0 s");
+        check(999_000, "16 min");
+        check(980_000, "5 h");
+        check(1_000, "11 d");
+    }
+}
