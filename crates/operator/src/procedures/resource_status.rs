@@ -52,7 +52,8 @@ pub(super) fn shown(
     shown
 }
 
-/// The status of a resource with that of a run in it. `None` where it tells of a later run.
+/// The status of a resource with that of a run in it. Where it tells of a run that began later, that stays, and times are taken
+/// that are later. `None` where nothing changes.
 pub(super) fn with_shown(current: &Value, procedure: &str, shown: Map<String, Value>) -> Option<Value> {
     let mut status = current.as_object().cloned().unwrap_or_default();
     let all = status
@@ -67,8 +68,10 @@ pub(super) fn with_shown(current: &Value, procedure: &str, shown: Map<String, Va
     let is_later = before.is_some_and(|before| {
         before.get("lastRun") != shown.get("lastRun") && text(before, "lastStart") > text(&shown, "lastStart")
     });
-    if is_later {
-        return None;
+    if let Some(before) = before.filter(|_| is_later) {
+        let next = with_times(before, &shown)?;
+        all.insert(procedure.to_owned(), Value::Object(next));
+        return Some(Value::Object(status));
     }
     let kept = ["lastSuccess", "lastSchedule", "lastRequest"];
     let mut next: Map<String, Value> = before
@@ -80,6 +83,23 @@ pub(super) fn with_shown(current: &Value, procedure: &str, shown: Map<String, Va
     next.extend(shown);
     all.insert(procedure.to_owned(), Value::Object(next));
     Some(Value::Object(status))
+}
+
+/// What is told of a later run, with the times of one that began before it where they are later. `None` where none is.
+fn with_times(later: &Map<String, Value>, shown: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let time = |map: &Map<String, Value>, key: &str| {
+        let text = map.get(key).and_then(Value::as_str)?;
+        text.parse::<Timestamp>().ok()
+    };
+    let mut next = later.clone();
+    for key in ["lastSuccess", "lastSchedule"] {
+        if time(shown, key) > time(later, key)
+            && let Some(value) = shown.get(key)
+        {
+            next.insert(key.to_owned(), value.clone());
+        }
+    }
+    (next != *later).then_some(next)
 }
 
 #[cfg(test)]
@@ -94,6 +114,27 @@ mod tests {
         let run = Run::new(serde_json::from_value(run).unwrap()).unwrap();
         let record = ProcedureRecord::unbegun("no disk".to_owned(), false, Timestamp::UNIX_EPOCH);
         shown(&run, &record, ("backup", Phase::Failed), "uid")
+    }
+
+    #[test]
+    fn a_success_counts_although_another_run_has_begun_meanwhile() {
+        let of = |run: &str, start: &str, success: Option<&str>| {
+            let mut shown = Map::new();
+            shown.insert("lastRun".to_owned(), run.into());
+            shown.insert("lastStart".to_owned(), start.into());
+            if let Some(success) = success {
+                shown.insert("lastSuccess".to_owned(), success.into());
+            }
+            shown
+        };
+        let (one, two) = ("2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z");
+        let status = with_shown(&Value::Null, "backup", of("b", two, None)).unwrap();
+        let status = with_shown(&status, "backup", of("a", one, Some(two))).unwrap();
+        assert_eq!(
+            status["procedures"]["backup"],
+            json!({"lastRun": "b", "lastStart": two, "lastSuccess": two})
+        );
+        assert_eq!(with_shown(&status, "backup", of("a", one, Some(one))), None);
     }
 
     #[test]

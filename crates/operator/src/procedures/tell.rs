@@ -107,7 +107,7 @@ impl ProcedureReconciler {
     }
 
     /// Shows in the status of the resource how the run is. A resource that is gone needs none.
-    pub(super) async fn show_in_resource(&self, session: &Session) -> Result<(), StepError> {
+    pub(super) async fn show_in_resource(&self, session: &mut Session) -> Result<(), StepError> {
         let (Some(resource), Some(record)) = (&session.resource, &session.record) else {
             return Ok(());
         };
@@ -128,7 +128,13 @@ impl ProcedureReconciler {
                 what: self.resource_words(name),
                 source: error.0,
             }),
-            _ => Ok(()),
+            written => {
+                // What is shown next is compared with this.
+                if let Ok(Some(written)) = written {
+                    session.resource = Some(written);
+                }
+                Ok(())
+            }
         }
     }
 
