@@ -6,6 +6,7 @@ mod forged;
 mod gates;
 mod schedules;
 mod steps;
+mod unmarked;
 mod values;
 mod words;
 

@@ -34,6 +34,17 @@ impl Written {
         }
     }
 
+    /// Whether it has begun a step.
+    pub(super) fn was_begun(&self) -> bool {
+        self.0.iter().any(|record| !record.steps.is_empty())
+    }
+
+    /// Whether it has, and has not come to its end.
+    pub(super) fn is_under_way(&self) -> bool {
+        let last = self.0.last();
+        last.is_some_and(|record| !record.steps.is_empty() && record.ended.is_none())
+    }
+
     pub(super) fn is_known(&self) -> bool {
         !self.0.is_empty()
     }

@@ -52,6 +52,8 @@ struct State {
     changed: BTreeSet<Key>,
     /// When there is something to be done without a change.
     due: BTreeSet<(Timestamp, Key)>,
+    /// Runs that are gone without having ended, by their namespaces and UIDs.
+    orphaning: Vec<(Option<String>, String)>,
     /// How many kinds of runs are listed.
     listed: usize,
 }
@@ -281,6 +283,9 @@ impl Procedures {
         let known = state.change(&key);
         let run = known.runs.remove(uid);
         known.note_gone(run.as_ref());
+        if run.is_some_and(|run| run.ended.is_none()) {
+            state.orphaning.push((key.0.clone(), uid.to_owned()));
+        }
         state.tidy(&key);
         drop(state);
         self.coordination.forget_run(&key, uid);
@@ -328,7 +333,10 @@ impl Procedures {
         changed.extend(self.coordination.take_changed());
         let is_due = |(at, _): &&(Timestamp, Key)| *at <= now;
         changed.extend(state.due.iter().take_while(is_due).map(|(_, key)| key.clone()));
-        let mut work = Vec::new();
+        let gone = std::mem::take(&mut state.orphaning).into_iter();
+        let mut work: Vec<Work> = gone
+            .map(|(namespace, uid)| Work::LetGo { namespace, uid })
+            .collect();
         for key in changed {
             let Some(known) = state.known.get_mut(&key) else {
                 continue;

@@ -3,30 +3,37 @@
 //!
 //! What goes on of them is stopped, and the steps are carried out that follow in any case.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams};
-use steersman_cluster::{OWNER_UID_LABEL, Ownership};
+use steersman_cluster::{OWNER_UID_LABEL, RequestError};
+use steersman_watches::procedure::Work;
 use steersman_watches::procedure::names::RUN_FINALIZER;
 
 use super::decide::UNKNOWN;
 use super::error::StepError;
-use super::job::seen;
+use super::job::{job_name, seen};
 use super::reconciler::ProcedureReconciler;
 use super::record::{ProcedureRecord, StepRecord};
 use super::session::Session;
-use super::state::Seen;
+use super::state::{Claim, Seen};
 use super::step::delete_job;
 
+/// So many tries of a step are looked for by their names.
+const MOST_TRIES: u32 = 5;
+
 impl ProcedureReconciler {
-    /// Does not believe a record of a run under way that somebody has put back: one that is older than what was written last, one of
-    /// a run that has come to its end, or one that knows nothing of a Job that is there.
+    /// Does not believe a record of a run that somebody has put back: one that is older than what was written last, one of a run that
+    /// has come to its end, or one that knows nothing of a Job that is there.
     pub(super) async fn doubt(&self, session: &mut Session) -> Result<(), StepError> {
-        let is_under_way = |record: &ProcedureRecord| record.ended.is_none();
-        let Some(record) = session.record.clone().filter(is_under_way) else {
+        let Some(record) = session.record.clone() else {
             return Ok(());
         };
+        let is_over = record.ended.is_some() && !session.run.has_finalizer();
+        if is_over && !session.records.is_under_way() {
+            return Ok(());
+        }
         if session.records.has(&record) {
             return Ok(());
         }
@@ -79,6 +86,55 @@ impl ProcedureReconciler {
         Ok(names.any(|name| !known.contains(name)))
     }
 
+    /// Takes a run for one that was begun although somebody has taken its marks off: one that this process knows, or of which
+    /// something goes on.
+    pub(super) async fn recognise(&self, session: &mut Session) -> Result<(), StepError> {
+        session.is_begun |= session.records.was_begun();
+        if session.records.is_under_way() && !session.run.has_mark() {
+            return self.mark_begun(session).await;
+        }
+        let claim = session.claim();
+        let is_marked = session.is_begun || session.run.has_finalizer();
+        if session.record.is_some() || claim == Claim::Begun || !is_marked {
+            return Ok(());
+        }
+        if session.records.is_under_way() || (claim != Claim::Ended && self.goes_on(session).await?) {
+            self.mark_begun(session).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a run that is about to begin is no new one, which nobody could tell by its marks: its Jobs are there. Something of
+    /// it may go on, which is stopped then.
+    pub(super) async fn has_jobs(&self, session: &mut Session) -> Result<bool, StepError> {
+        if self.jobs_of(session).await?.is_empty() {
+            return Ok(false);
+        }
+        if self.goes_on(session).await? {
+            self.mark_begun(session).await?;
+        }
+        Ok(true)
+    }
+
+    async fn mark_begun(&self, session: &mut Session) -> Result<(), StepError> {
+        session.is_begun = true;
+        if !session.run.has_finalizer() || !session.run.has_mark() {
+            self.write_finalizer(session, true).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a Job of the run has not ended, or its end was not noted.
+    async fn goes_on(&self, session: &mut Session) -> Result<bool, StepError> {
+        match self.find_place(session).await {
+            Err(error) if error.is_transient() => return Err(error),
+            _ => {}
+        }
+        let goes_on =
+            |job: &DynamicObject| is_held(job) || !matches!(seen(job), Seen::Ended(_) | Seen::Gone { .. });
+        Ok(self.jobs_of(session).await?.iter().any(goes_on))
+    }
+
     /// Reads the resource of the run. One that was made after the run is not the one that it was begun for.
     pub(super) async fn find_former_resource(&self, session: &mut Session) -> Result<(), StepError> {
         self.find_resource(session).await?;
@@ -127,21 +183,58 @@ impl ProcedureReconciler {
         Ok(())
     }
 
-    /// The Jobs of a run, by their marks, that are not let go yet.
-    async fn jobs_of(&self, session: &Session) -> Result<Vec<DynamicObject>, StepError> {
+    /// The Jobs of a run, by their marks and by their names: whoever may change Jobs may have taken marks off.
+    pub(super) async fn jobs_of(&self, session: &Session) -> Result<Vec<DynamicObject>, StepError> {
         let Some(place) = &session.place else {
             return Ok(Vec::new());
         };
+        let jobs = self.own_jobs(place);
         let selector = format!("{OWNER_UID_LABEL}={}", session.run.uid);
-        let listed = self.own_jobs(place);
-        let listed = listed.list(&ListParams::default().labels(&selector)).await;
-        let found = listed.map_err(|source| StepError::request("list", "the Jobs of the run", source))?;
-        let owner = self.owner(&session.run, place);
+        let listed = jobs.list(&ListParams::default().labels(&selector)).await;
+        let listed = listed.map_err(|source| StepError::request("list", "the Jobs of the run", source))?;
+        let mut found: BTreeMap<Option<String>, DynamicObject> = BTreeMap::new();
+        let by_name = place.jobs();
+        for name in self.job_names(session) {
+            match by_name.get_opt(&name).await.map_err(RequestError::from) {
+                Ok(job) => found.extend(job.map(|job| (Some(name), job))),
+                Err(source) if source.is_transient() => {
+                    return Err(StepError::Request {
+                        attempt: "read",
+                        what: format!("Job {name}"),
+                        source,
+                    });
+                }
+                // Who may not look at it has not made it.
+                Err(_) => {}
+            }
+        }
+        found.extend(
+            listed
+                .items
+                .into_iter()
+                .map(|job| (job.metadata.name.clone(), job)),
+        );
         let is_of_run = |job: &DynamicObject| {
-            let mut held = job.metadata.finalizers.iter().flatten();
-            let is_held = held.any(|name| name == RUN_FINALIZER);
-            is_held && owner.ownership(&job.metadata) == Ownership::Ours
+            let mut owners = job.metadata.owner_references.iter().flatten();
+            owners.any(|owner| owner.uid == session.run.uid)
         };
-        Ok(found.items.into_iter().filter(is_of_run).collect())
+        Ok(found.into_values().filter(is_of_run).collect())
     }
+
+    /// What the Jobs of the first tries of all steps are called.
+    fn job_names(&self, session: &Session) -> Vec<String> {
+        let (run, procedure) = (&session.run, &self.procedure);
+        let tries = procedure.retries.saturating_add(1).min(MOST_TRIES);
+        let steps = procedure.steps.iter().chain(&procedure.finally);
+        let of_jobs = steps.filter(|step| matches!(step.work, Work::Job(_)));
+        of_jobs
+            .flat_map(|step| (1..=tries).map(|attempt| job_name(&run.name, &run.uid, &step.name, attempt)))
+            .collect()
+    }
+}
+
+/// Whether it was not let go yet.
+fn is_held(job: &DynamicObject) -> bool {
+    let mut held = job.metadata.finalizers.iter().flatten();
+    held.any(|name| name == RUN_FINALIZER)
 }

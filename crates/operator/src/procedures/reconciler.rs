@@ -13,7 +13,7 @@ use steersman_watches::procedure::names::{BEGUN, RUN_FINALIZER};
 use tracing::Instrument as _;
 
 use super::cache::ProcedureCache;
-use super::decide::{next_action, run_state};
+use super::decide::{UNKNOWN, next_action, run_state};
 use super::error::StepError;
 use super::index::Procedures;
 use super::record::{ProcedureRecord, StepRecord, Stop, begun_mark, is_begun_mark};
@@ -177,6 +177,7 @@ impl ProcedureReconciler {
             return Ok(Next::Never);
         }
         self.doubt(session).await?;
+        self.recognise(session).await?;
         self.tell_where(session);
         for _ in 0..MAX_ACTIONS {
             let observed = self.observe(session).await?;
@@ -318,6 +319,12 @@ impl ProcedureReconciler {
     }
 
     async fn begin(&self, session: &mut Session, now: Timestamp) -> Result<(), StepError> {
+        if self.has_jobs(session).await? {
+            return match session.claim() {
+                Claim::Begun => Ok(()),
+                _ => self.end_unbegun(session, UNKNOWN.to_owned(), false).await,
+            };
+        }
         let (coordination, key) = (self.procedures.coordination(), session.run.key());
         let resource = session.resource.as_ref();
         let resource = resource.and_then(|resource| resource.metadata.uid.as_deref());
@@ -337,7 +344,11 @@ impl ProcedureReconciler {
         self.show_in_resource(session).await
     }
 
-    async fn write_finalizer(&self, session: &mut Session, is_added: bool) -> Result<(), StepError> {
+    pub(super) async fn write_finalizer(
+        &self,
+        session: &mut Session,
+        is_added: bool,
+    ) -> Result<(), StepError> {
         let metadata = &session.run.object.metadata;
         let mut finalizers = metadata.finalizers.clone().unwrap_or_default();
         finalizers.retain(|name| name != RUN_FINALIZER);

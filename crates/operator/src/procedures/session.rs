@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use kube::api::{Api, DynamicObject};
 use steersman_model::ObjectId;
-use steersman_watches::procedure::names::BEGUN;
 
 use super::cache::Written;
 use super::job::job_name;
@@ -54,7 +53,7 @@ impl Session {
 
     /// Whether it is a copy of a run that was begun, as from a backup of the cluster: nobody knows what that has done.
     pub(super) fn is_copy(&self) -> bool {
-        !self.is_begun && self.run.annotation(BEGUN).is_some()
+        !self.is_begun && self.run.has_mark()
     }
 
     /// The run is as a write has left it.

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Api, DynamicObject, ListParams, Preconditions, PropagationPolicy};
+use kube::api::{Api, DynamicObject, Preconditions, PropagationPolicy};
 use serde_json::{Map, Value};
-use steersman_cluster::OWNER_UID_LABEL;
 use steersman_model::{CUT, CUT_OFF, chain};
 use steersman_watches::procedure::names::RUN_FINALIZER;
 use steersman_watches::procedure::{Step, Work};
@@ -124,18 +123,21 @@ impl ProcedureReconciler {
         stop: Option<&Stop>,
     ) -> Result<(), StepError> {
         let (said, redactor) = self.said(session, &outcome).await?;
-        let mask = |text: &str| match &redactor {
-            Some(redactor) => redactor.mask(&bounded(text)),
-            None => "(not shown: what is secret in it is not known)".to_owned(),
+        let masked = |said: &str| match &redactor {
+            Some(redactor) => masked_result(said, redactor),
+            None => "(not shown: what is secret in it is not known)".into(),
         };
         let outcome = match (outcome, said) {
             (Outcome::Succeeded, Some(said)) => {
-                session.report.result = Some(result_of(&mask(&said)));
+                session.report.result = Some(masked(&said));
                 Outcome::Succeeded
             }
             (Outcome::Failed(why), Some(said)) => {
-                let words = [why, mask(&said)];
-                Outcome::Failed(cut(&words.join("; ")).to_owned())
+                let said = match masked(&said) {
+                    Value::String(text) => text,
+                    value => value.to_string(),
+                };
+                Outcome::Failed(cut(&[why, said].join("; ")).to_owned())
             }
             (outcome, None) => outcome,
         };
@@ -218,11 +220,7 @@ impl ProcedureReconciler {
         let Some(place) = &session.place else {
             return Ok(());
         };
-        let selector = format!("{OWNER_UID_LABEL}={}", session.run.uid);
-        let selected = ListParams::default().labels(&selector);
-        let found = self.own_jobs(place).list_metadata(&selected).await;
-        let found = found.map_err(|source| StepError::request("list", "the Jobs of the run", source))?;
-        for job in found.items {
+        for job in self.jobs_of(session).await? {
             self.release(place, &job.metadata).await?;
         }
         Ok(())
@@ -277,6 +275,28 @@ pub(super) async fn delete_job(
             source,
         }),
         _ => Ok(()),
+    }
+}
+
+/// What a Job has said, masked as it is written, and once more where it is JSON, in which a secret may be written in many ways.
+pub(super) fn masked_result(said: &str, redactor: &Redactor) -> Value {
+    masked_value(result_of(&redactor.mask(&bounded(said))), redactor)
+}
+
+fn masked_value(value: Value, redactor: &Redactor) -> Value {
+    match value {
+        Value::String(text) => redactor.mask(&text).into(),
+        Value::Array(items) => items
+            .into_iter()
+            .map(|item| masked_value(item, redactor))
+            .collect(),
+        Value::Object(map) => {
+            let masked = map
+                .into_iter()
+                .map(|(key, item)| (redactor.mask(&key), masked_value(item, redactor)));
+            Value::Object(masked.collect())
+        }
+        other => other,
     }
 }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Map, Value, json};
-use steersman_watches::procedure::names::{CANCEL, CONFIRM, RUN_FINALIZER, SCHEDULED_AT};
+use steersman_watches::procedure::names::{BEGUN, CANCEL, CONFIRM, RUN_FINALIZER, SCHEDULED_AT};
 use steersman_watches::procedure::{Change, Parameter, ParameterError, Procedure};
 
 use super::report::Phase;
@@ -62,6 +62,11 @@ impl Run {
     pub(super) fn has_finalizer(&self) -> bool {
         let mut held = self.object.metadata.finalizers.iter().flatten();
         held.any(|name| name == RUN_FINALIZER)
+    }
+
+    /// Whether it says that it was begun; anybody may have it say so.
+    pub(super) fn has_mark(&self) -> bool {
+        self.annotation(BEGUN).is_some()
     }
 
     /// What it says of itself. `is_begun` is whether it has the mark of one that was begun. That has the finalizer until its end.

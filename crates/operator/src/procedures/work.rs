@@ -6,14 +6,19 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt as _};
 use jiff::Timestamp;
+use k8s_openapi::api::batch::v1::Job;
 use kube::Client;
-use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{
+    Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions,
+};
 use serde_json::{Value, json};
-use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Resource;
-use steersman_model::FIELD_MANAGER;
+use steersman_cluster::{OWNER_UID_LABEL, RequestError};
+use steersman_model::{FIELD_MANAGER, chain};
 use steersman_watches::procedure::Procedure;
-use steersman_watches::procedure::names::{CANCEL, PROCEDURE_LABEL, REQUEST, SCHEDULED_AT, TRIGGER};
+use steersman_watches::procedure::names::{
+    CANCEL, PROCEDURE_LABEL, REQUEST, RUN_FINALIZER, SCHEDULED_AT, TRIGGER,
+};
 
 use super::index::Procedures;
 use super::subject::Run;
@@ -41,6 +46,11 @@ pub(super) enum Work {
         procedure: Arc<Procedure>,
         namespace: Option<String>,
         name: String,
+        uid: String,
+    },
+    /// The Jobs of the run with this UID may go: it is gone without having let them.
+    LetGo {
+        namespace: Option<String>,
         uid: String,
     },
     /// Something is wrong with the resource of this UID.
@@ -195,12 +205,44 @@ impl Scheduler {
                 let deleted = api.delete(name, &parameters).await;
                 said(name, "delete", deleted.map(|_| ()))
             }
+            Work::LetGo { namespace, uid } => {
+                let let_go = self.let_go(namespace.as_deref(), uid).await;
+                if let Err(error) = &let_go {
+                    let error = chain(error);
+                    tracing::warn!(%uid, error, "failed to let go of the Jobs of a run that is gone, trying again");
+                }
+                let_go.is_ok()
+            }
             Work::Complain { uid, words } => {
                 self.complain(uid, words).await;
                 true
             }
         };
         (!is_done).then_some(work)
+    }
+
+    /// Takes our finalizer off the Jobs of a run: their owner is gone, so that they follow it.
+    async fn let_go(&self, namespace: Option<&str>, uid: &str) -> Result<(), kube::Error> {
+        let Some(namespace) = namespace else {
+            return Ok(());
+        };
+        let jobs: Api<Job> = Api::namespaced(self.client.clone(), namespace);
+        let selected = ListParams::default().labels(&format!("{OWNER_UID_LABEL}={uid}"));
+        for job in jobs.list_metadata(&selected).await?.items {
+            let finalizers = job.metadata.finalizers.unwrap_or_default();
+            if !finalizers.iter().any(|name| name == RUN_FINALIZER) {
+                continue;
+            }
+            let left: Vec<&String> = finalizers.iter().filter(|name| *name != RUN_FINALIZER).collect();
+            let metadata = json!({"uid": job.metadata.uid, "finalizers": left, "resourceVersion": job.metadata.resource_version});
+            let patch = Patch::Merge(json!({ "metadata": metadata }));
+            let name = job.metadata.name.unwrap_or_default();
+            match jobs.patch_metadata(&name, &PatchParams::default(), &patch).await {
+                Err(kube::Error::Api(status)) if status.is_not_found() => {}
+                patched => drop(patched?),
+            }
+        }
+        Ok(())
     }
 
     fn api(&self, procedure: &Procedure, namespace: Option<&str>) -> Option<Api<DynamicObject>> {

@@ -154,6 +154,7 @@ fn work(known: &mut Known, concurrency: Concurrency, second: i64) -> (Vec<String
             ),
             Due::Cancel { name, .. } => format!("cancel {name}"),
             Due::Delete { name, .. } => format!("delete {name}"),
+            Due::LetGo { uid, .. } => format!("let go of {uid}"),
             Due::Complain { words, .. } => words,
         });
     (told.collect(), known.next.map(Timestamp::as_second))

@@ -9,7 +9,9 @@ use super::job::{job_name, seen};
 use super::record::{Outcome, ProcedureRecord, Stop, begun_mark, is_begun_mark};
 use super::report::{Phase, result_of};
 use super::state::{Action, Claim, Observed, RunState, Seen};
+use super::step::masked_result;
 use crate::release::SigningKeys;
+use crate::status::Redactor;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -356,6 +358,25 @@ fn a_job_says_how_far_it_is() {
         job(deleted(&["steersman.dev/procedure"]), json!({"active": 1})),
         Seen::Running("1 pod active".to_owned())
     );
+}
+
+#[test]
+fn a_secret_is_masked_however_json_writes_it() {
+    let values =
+        json!({"password": "https://user:s3cr3tpathword/with/slash", "token": "p\u{e4}ssw\u{f6}rd-geheim"});
+    let redactor = Redactor::new([], &values);
+    for said in [
+        r#"{"b": "https:\/\/user:s3cr3tpathword\/with\/slash"}"#,
+        r#"{"b": ["\u0070\u00e4ssw\u00f6rd-geheim"]}"#,
+        r#"{"\u0070\u00e4ssw\u00f6rd-geheim": 1}"#,
+        r#"{"b": "https://user:s3cr3tpathword/with/slash"}"#,
+    ] {
+        let told = masked_result(said, &redactor).to_string();
+        assert!(!told.contains("s3cr3t") && !told.contains("geheim"), "{told}");
+        assert!(told.contains("****"), "{told}");
+    }
+    assert_eq!(masked_result(r#"{"size": 7}"#, &redactor), json!({"size": 7}));
+    assert_eq!(masked_result("done", &redactor), json!("done"));
 }
 
 #[test]
