@@ -101,8 +101,13 @@ async fn values_of_a_step_stay_over_a_kill_and_nothing_else_changes_meanwhile() 
         .unwrap();
     let operator = bench.ready_operator().await;
     wait_map(&bench, "mode", "down").await;
-    let words = wait_reason(&bench, "Reconciling", "ProcedureNotFinished").await;
-    assert_eq!(words, "WebService first is under way");
+    // Until the runs are listed it is not known which one is.
+    bench
+        .wait("the run", &bench.webs(), "shop", |web| {
+            let (_, reason, message) = condition(web, "Reconciling")?;
+            (reason == "ProcedureNotFinished" && message == "WebService first is under way").then_some(())
+        })
+        .await;
     assert_eq!(
         map(&bench).await,
         json!({"message": "one", "mode": "down", "size": "1"})
