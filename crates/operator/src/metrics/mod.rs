@@ -319,21 +319,13 @@ impl Metrics {
     /// 1970.
     pub fn procedure_succeeded(&self, gvk: &GroupVersionKind, of: (&str, &str, &str), at: i64) {
         let family = &self.families.procedures.last_success;
-        let (namespace, name, procedure) = of;
-        let labels = [&gvk.group, &gvk.version, &gvk.kind].map(String::as_str);
-        let [group, version, kind] = labels;
-        let labels = [group, kind, name, namespace, procedure, version];
-        family.with_label_values(&labels).set(at);
+        family.with_label_values(&labels_of(gvk, of)).set(at);
     }
 
     /// Notes for which time of its schedule a procedure has to succeed next for a resource, in seconds since 1970; `None` where
     /// there is none.
     pub fn procedure_due(&self, gvk: &GroupVersionKind, of: (&str, &str, &str), at: Option<i64>) {
-        let family = &self.families.procedures.due;
-        let (namespace, name, procedure) = of;
-        let labels = [&gvk.group, &gvk.version, &gvk.kind].map(String::as_str);
-        let [group, version, kind] = labels;
-        let labels = [group, kind, name, namespace, procedure, version];
+        let (family, labels) = (&self.families.procedures.due, labels_of(gvk, of));
         match at {
             Some(at) => family.with_label_values(&labels).set(at),
             // There need not have been one.
@@ -343,12 +335,11 @@ impl Metrics {
 
     /// Forgets all of that of a resource that is gone.
     pub fn forget_procedure(&self, gvk: &GroupVersionKind, (namespace, name): (&str, &str), procedure: &str) {
+        let of = (namespace, name, procedure);
         let family = &self.families.procedures.last_success;
-        let labels = [&gvk.group, &gvk.version, &gvk.kind].map(String::as_str);
-        let [group, version, kind] = labels;
         // It need not have succeeded.
-        let _ = family.remove_label_values(&[group, kind, name, namespace, procedure, version]);
-        self.procedure_due(gvk, (namespace, name, procedure), None);
+        let _ = family.remove_label_values(&labels_of(gvk, of));
+        self.procedure_due(gvk, of, None);
     }
 
     /// Notes whether this replica holds the lease.
@@ -403,6 +394,14 @@ impl ResultLabel {
             Self::Error | Self::TerminalError | Self::Panic => "error",
         }
     }
+}
+
+/// The labels of a procedure for a resource, which is named by its namespace, its name and the procedure.
+fn labels_of<'a>(
+    gvk: &'a GroupVersionKind,
+    (namespace, name, procedure): (&'a str, &'a str, &'a str),
+) -> [&'a str; 6] {
+    [&gvk.group, &gvk.kind, name, namespace, procedure, &gvk.version]
 }
 
 #[cfg(test)]

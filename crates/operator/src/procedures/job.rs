@@ -44,6 +44,14 @@ pub(super) fn marked(object: &RenderedObject, owner: &Owner, name: &str) -> Valu
     owner.mark(&value, Some(&owner.release_namespace), false)
 }
 
+/// The finalizers that a Job has besides ours; `None` where it was let go.
+pub(super) fn finalizers_but_ours(job: &ObjectMeta) -> Option<Vec<String>> {
+    let mut finalizers = job.finalizers.clone().unwrap_or_default();
+    let before = finalizers.len();
+    finalizers.retain(|name| name != RUN_FINALIZER);
+    (finalizers.len() < before).then_some(finalizers)
+}
+
 /// How far a Job is.
 pub(super) fn seen(job: &DynamicObject) -> Seen {
     match end_of_job(&job.data) {

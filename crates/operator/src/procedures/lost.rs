@@ -9,11 +9,10 @@ use jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams};
 use steersman_cluster::{OWNER_UID_LABEL, RequestError};
 use steersman_watches::procedure::Work;
-use steersman_watches::procedure::names::RUN_FINALIZER;
 
 use super::decide::UNKNOWN;
 use super::error::StepError;
-use super::job::{job_name, seen};
+use super::job::{finalizers_but_ours, job_name, seen};
 use super::reconciler::ProcedureReconciler;
 use super::record::{ProcedureRecord, StepRecord};
 use super::session::Session;
@@ -69,10 +68,7 @@ impl ProcedureReconciler {
         session: &mut Session,
         record: &ProcedureRecord,
     ) -> Result<bool, StepError> {
-        match self.find_place(session).await {
-            Err(error) if error.is_transient() => return Err(error),
-            _ => {}
-        }
+        self.find_place_if_any(session).await?;
         let known = record.steps.iter().flat_map(|step| {
             let of_try = move |attempt| StepRecord {
                 attempt,
@@ -107,13 +103,11 @@ impl ProcedureReconciler {
     /// Whether a run that is about to begin is no new one, which nobody could tell by its marks: its Jobs are there. Something of
     /// it may go on, which is stopped then.
     pub(super) async fn has_jobs(&self, session: &mut Session) -> Result<bool, StepError> {
-        if self.jobs_of(session).await?.is_empty() {
-            return Ok(false);
-        }
-        if self.goes_on(session).await? {
+        let found = self.jobs_of(session).await?;
+        if found.iter().any(is_unfinished) {
             self.mark_begun(session).await?;
         }
-        Ok(true)
+        Ok(!found.is_empty())
     }
 
     async fn mark_begun(&self, session: &mut Session) -> Result<(), StepError> {
@@ -124,15 +118,10 @@ impl ProcedureReconciler {
         Ok(())
     }
 
-    /// Whether a Job of the run has not ended, or its end was not noted.
+    /// Whether something of the run is not finished.
     async fn goes_on(&self, session: &mut Session) -> Result<bool, StepError> {
-        match self.find_place(session).await {
-            Err(error) if error.is_transient() => return Err(error),
-            _ => {}
-        }
-        let goes_on =
-            |job: &DynamicObject| is_held(job) || !matches!(seen(job), Seen::Ended(_) | Seen::Gone { .. });
-        Ok(self.jobs_of(session).await?.iter().any(goes_on))
+        self.find_place_if_any(session).await?;
+        Ok(self.jobs_of(session).await?.iter().any(is_unfinished))
     }
 
     /// Reads the resource of the run. One that was made after the run is not the one that it was begun for.
@@ -233,8 +222,7 @@ impl ProcedureReconciler {
     }
 }
 
-/// Whether it was not let go yet.
-fn is_held(job: &DynamicObject) -> bool {
-    let mut held = job.metadata.finalizers.iter().flatten();
-    held.any(|name| name == RUN_FINALIZER)
+/// Whether a Job has not ended, or its end was not noted.
+fn is_unfinished(job: &DynamicObject) -> bool {
+    finalizers_but_ours(&job.metadata).is_some() || !matches!(seen(job), Seen::Ended(_) | Seen::Gone { .. })
 }

@@ -53,10 +53,8 @@ impl ProcedureReconciler {
             }
             None if observed.claim == Claim::Begun => {
                 self.find_former_resource(session).await?;
-                match self.find_place(session).await {
-                    Err(error) if error.is_transient() => return Err(error),
-                    _ => observed.seen = self.seen_of_all(session).await?,
-                }
+                self.find_place_if_any(session).await?;
+                observed.seen = self.seen_of_all(session).await?;
             }
             None if deleting || observed.claim != Claim::New => {}
             None => {
@@ -106,6 +104,14 @@ impl ProcedureReconciler {
             session.place = Some(self.releases.step_place(named, share).await?);
         }
         Ok(())
+    }
+
+    /// The same of a run of which nothing else is asked: a place that there is none of is no failure.
+    pub(super) async fn find_place_if_any(&self, session: &mut Session) -> Result<(), StepError> {
+        match self.find_place(session).await {
+            Err(error) if error.is_transient() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn resource_words(&self, name: &str) -> String {

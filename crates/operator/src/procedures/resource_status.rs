@@ -61,12 +61,8 @@ pub(super) fn with_shown(current: &Value, procedure: &str, shown: Map<String, Va
         .or_insert_with(|| Value::Object(Map::new()));
     let all = all.as_object_mut()?;
     let before = all.get(procedure).and_then(Value::as_object);
-    let text = |map: &Map<String, Value>, key: &str| {
-        let time = map.get(key).and_then(Value::as_str)?;
-        time.parse::<Timestamp>().ok()
-    };
     let is_later = before.is_some_and(|before| {
-        before.get("lastRun") != shown.get("lastRun") && text(before, "lastStart") > text(&shown, "lastStart")
+        before.get("lastRun") != shown.get("lastRun") && time(before, "lastStart") > time(&shown, "lastStart")
     });
     if let Some(before) = before.filter(|_| is_later) {
         let next = with_times(before, &shown)?;
@@ -87,10 +83,6 @@ pub(super) fn with_shown(current: &Value, procedure: &str, shown: Map<String, Va
 
 /// What is told of a later run, with the times of one that began before it where they are later. `None` where none is.
 fn with_times(later: &Map<String, Value>, shown: &Map<String, Value>) -> Option<Map<String, Value>> {
-    let time = |map: &Map<String, Value>, key: &str| {
-        let text = map.get(key).and_then(Value::as_str)?;
-        text.parse::<Timestamp>().ok()
-    };
     let mut next = later.clone();
     for key in ["lastSuccess", "lastSchedule"] {
         if time(shown, key) > time(later, key)
@@ -100,6 +92,10 @@ fn with_times(later: &Map<String, Value>, shown: &Map<String, Value>) -> Option<
         }
     }
     (next != *later).then_some(next)
+}
+
+fn time(shown: &Map<String, Value>, key: &str) -> Option<Timestamp> {
+    shown.get(key)?.as_str()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Preconditions, PropagationPolicy};
 use serde_json::{Map, Value};
 use steersman_model::{CUT, CUT_OFF, chain};
-use steersman_watches::procedure::names::RUN_FINALIZER;
 use steersman_watches::procedure::{Step, Work};
 
 use super::error::StepError;
-use super::job::{marked, secrets_of, words_of};
+use super::job::{finalizers_but_ours, marked, secrets_of, words_of};
 use super::reconciler::ProcedureReconciler;
 use super::record::{Outcome, ProcedureRecord, StepRecord, Stop};
 use super::report::{cut, result_of};
@@ -235,12 +234,9 @@ impl ProcedureReconciler {
 
     /// Takes our finalizer off a Job.
     async fn release(&self, place: &StepPlace, job: &ObjectMeta) -> Result<(), StepError> {
-        let mut finalizers = job.finalizers.clone().unwrap_or_default();
-        let before = finalizers.len();
-        finalizers.retain(|name| name != RUN_FINALIZER);
-        if finalizers.len() == before {
+        let Some(finalizers) = finalizers_but_ours(job) else {
             return Ok(());
-        }
+        };
         let released = match patch_finalizers(&place.jobs(), job, &finalizers, None).await {
             Err(error) if !error.is_transient() && !error.is_not_found() => {
                 patch_finalizers(&self.own_jobs(place), job, &finalizers, None).await

@@ -9,21 +9,20 @@ use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
 use kube::Client;
 use kube::api::{
-    Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions,
+    Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions,
 };
 use serde_json::{Value, json};
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{OWNER_UID_LABEL, RequestError};
 use steersman_model::{FIELD_MANAGER, chain};
 use steersman_watches::procedure::Procedure;
-use steersman_watches::procedure::names::{
-    CANCEL, PROCEDURE_LABEL, REQUEST, RUN_FINALIZER, SCHEDULED_AT, TRIGGER,
-};
+use steersman_watches::procedure::names::{CANCEL, PROCEDURE_LABEL, REQUEST, SCHEDULED_AT, TRIGGER};
 
 use super::index::Procedures;
+use super::job::finalizers_but_ours;
 use super::subject::Run;
 use crate::coordination::{Want, run_name, run_name_of};
-use crate::reconcile::Reconciler;
+use crate::reconcile::{Reconciler, patch_finalizers};
 use crate::status::{EventReason, second};
 
 /// So many requests are under way at a time: many resources may have one schedule.
@@ -222,24 +221,20 @@ impl Scheduler {
     }
 
     /// Takes our finalizer off the Jobs of a run: their owner is gone, so that they follow it.
-    async fn let_go(&self, namespace: Option<&str>, uid: &str) -> Result<(), kube::Error> {
+    async fn let_go(&self, namespace: Option<&str>, uid: &str) -> Result<(), RequestError> {
         let Some(namespace) = namespace else {
             return Ok(());
         };
-        let jobs: Api<Job> = Api::namespaced(self.client.clone(), namespace);
+        let resource = ApiResource::erase::<Job>(&());
+        let jobs: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
         let selected = ListParams::default().labels(&format!("{OWNER_UID_LABEL}={uid}"));
         for job in jobs.list_metadata(&selected).await?.items {
-            let finalizers = job.metadata.finalizers.unwrap_or_default();
-            if !finalizers.iter().any(|name| name == RUN_FINALIZER) {
+            let Some(finalizers) = finalizers_but_ours(&job.metadata) else {
                 continue;
-            }
-            let left: Vec<&String> = finalizers.iter().filter(|name| *name != RUN_FINALIZER).collect();
-            let metadata = json!({"uid": job.metadata.uid, "finalizers": left, "resourceVersion": job.metadata.resource_version});
-            let patch = Patch::Merge(json!({ "metadata": metadata }));
-            let name = job.metadata.name.unwrap_or_default();
-            match jobs.patch_metadata(&name, &PatchParams::default(), &patch).await {
-                Err(kube::Error::Api(status)) if status.is_not_found() => {}
-                patched => drop(patched?),
+            };
+            match patch_finalizers(&jobs, &job.metadata, &finalizers, None).await {
+                Err(error) if !error.is_not_found() => return Err(error),
+                _ => {}
             }
         }
         Ok(())
