@@ -10,7 +10,7 @@ use super::{RESTORE, annotate, begin, end_pod, jobs, released, runs, wait_job, w
 const KIND: &str = "WebRestore";
 
 /// Alone, and without a word.
-fn restore() -> String {
+pub(super) fn restore() -> String {
     format!(
         "{}    exclusive: true\n",
         RESTORE.replace("    confirm: true\n", "")
@@ -18,7 +18,7 @@ fn restore() -> String {
 }
 
 /// Has a run be looked at.
-async fn rouse(bench: &Bench, run: &str) {
+pub(super) async fn rouse(bench: &Bench, run: &str) {
     let now = jiff::Timestamp::now().to_string();
     annotate(&runs(bench, KIND), run, "example.com/roused", &now).await;
 }
@@ -38,7 +38,7 @@ async fn put_status(bench: &Bench, name: &str, status: &Value) {
 }
 
 /// Waits until the run has failed, as nobody knows what it has done.
-async fn wait_unknown(bench: &Bench, name: &str) {
+pub(super) async fn wait_unknown(bench: &Bench, name: &str) {
     let run = wait_phase(bench, KIND, name, "Failed").await;
     let message = run["status"]["message"].as_str().unwrap();
     assert!(message.starts_with("it was begun, and nobody knows"), "{message}");

@@ -4,14 +4,14 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::OperatorProcess;
 
-use super::{RESTORE, annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures};
+use super::forged::{restore, rouse, wait_unknown};
+use super::{annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures};
 use crate::bench::Bench;
 
 const KIND: &str = "WebRestore";
 
 async fn site(test: &str) -> Option<(Bench, OperatorProcess)> {
-    let restore = RESTORE.replace("    confirm: true\n", "");
-    let bench = with_procedures(test, &[KIND], &format!("{restore}    exclusive: true\n")).await?;
+    let bench = with_procedures(test, &[KIND], &restore()).await?;
     let operator = released(&bench).await;
     Some((bench, operator))
 }
@@ -33,8 +33,7 @@ async fn put_status(bench: &Bench, name: &str, status: &Value) {
         .patch_status(name, &PatchParams::default(), &put)
         .await
         .unwrap();
-    let now = jiff::Timestamp::now().to_string();
-    annotate(&runs(bench, KIND), name, "example.com/roused", &now).await;
+    rouse(bench, name).await;
 }
 
 async fn take_mark_off(bench: &Bench, name: &str) {
@@ -48,9 +47,7 @@ async fn wait_cleaned(bench: &Bench, name: &str, stopped: &str) {
     let left = jobs(bench).get_opt(stopped).await.unwrap();
     assert!(left.is_none(), "{stopped} goes on");
     end_pod(bench, &clean, "Succeeded", "").await;
-    let run = wait_phase(bench, KIND, name, "Failed").await;
-    let message = run["status"]["message"].as_str().unwrap();
-    assert!(message.starts_with("it was begun, and nobody knows"), "{message}");
+    wait_unknown(bench, name).await;
 }
 
 #[tokio::test]
