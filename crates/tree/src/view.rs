@@ -117,6 +117,32 @@ pub struct ObjectView {
     pub children: Vec<ObjectView>,
 }
 
+impl ReleaseView {
+    /// The resource, such as `Shop default/museum`.
+    pub fn title(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{} {namespace}/{}", self.kind, self.name),
+            None => format!("{} {}", self.kind, self.name),
+        }
+    }
+}
+
+impl ObjectView {
+    /// The object, such as `Deployment web`, with its namespace where that is not the `usual` one.
+    pub fn label(&self, usual: Option<&str>) -> String {
+        let ObjectId {
+            kind,
+            namespace,
+            name,
+            ..
+        } = &self.id;
+        match namespace.as_deref() {
+            Some(namespace) if Some(namespace) != usual => format!("{kind} {namespace}/{name}"),
+            _ => format!("{kind} {name}"),
+        }
+    }
+}
+
 /// How an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

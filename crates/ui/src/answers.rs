@@ -10,12 +10,12 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures::{Stream, stream};
+use futures::{Stream, StreamExt as _, stream};
 use steersman_model::chain;
 
 use crate::app::{App, answer};
 use crate::assets;
-use crate::page::{ListPage, ReleasePage, address_of};
+use crate::page::{ListPage, ReleasePage};
 use crate::rows::{Health, Query};
 
 /// Changes are told of at most so often.
@@ -44,9 +44,9 @@ pub(crate) async fn list(State(app): State<Arc<App>>, QueryOf(query): QueryOf<Qu
     let page = ListPage {
         cluster: &app.cluster,
         query: &query,
-        kinds: app.shown.iter().map(|kind| kind.name.as_str()).collect(),
+        kinds: app.kinds.iter().map(|kind| kind.name.as_str()).collect(),
         healths: Health::ALL,
-        address: address_of(&query),
+        address: query.address(),
         list: app.list(&query),
     };
     answer(StatusCode::OK, &page)
@@ -58,21 +58,14 @@ pub(crate) async fn list_events(
     QueryOf(query): QueryOf<Query>,
 ) -> impl IntoResponse {
     let changes = app.feed.changes();
-    let texts = stream::unfold(
-        (app, query, changes, String::new()),
-        |(app, query, mut changes, before)| async move {
-            loop {
-                // Ages change, too.
-                let _ = tokio::time::timeout(LOOK, changes.changed()).await;
-                tokio::time::sleep(PACE).await;
-                changes.mark_unchanged();
-                let text = app.list(&query).render().unwrap_or_default();
-                if text != before {
-                    return Some((text.clone(), (app, query, changes, text)));
-                }
-            }
-        },
-    );
+    let texts = stream::unfold((changes, app, query), |(mut changes, app, query)| async {
+        // Ages change, too.
+        let _ = tokio::time::timeout(LOOK, changes.changed()).await;
+        tokio::time::sleep(PACE).await;
+        changes.mark_unchanged();
+        let text = app.list(&query).render().ok();
+        Some((text, (changes, app, query)))
+    });
     events("list", texts)
 }
 
@@ -86,49 +79,54 @@ pub(crate) async fn release(State(app): State<Arc<App>>, Path((kind, namespace, 
         Ok(Some(release)) => {
             let page = ReleasePage {
                 cluster: &app.cluster,
-                events: of.2.events(&namespace, &name),
+                events: of.events(&namespace, &name),
                 release,
             };
             answer(StatusCode::OK, &page)
         }
         Ok(None) => {
-            let text = format!("There is no {} {name} in namespace {namespace}.", of.0.kind);
+            let text = format!("There is no {} {name} in namespace {namespace}.", of.api.kind);
             app.message(StatusCode::NOT_FOUND, "It is not there", &text)
         }
         Err(error) => app.message(StatusCode::BAD_GATEWAY, "It can't be looked at", &chain(&error)),
     }
 }
 
-/// Tells of a release when it has changed.
+/// Tells of a release when it has changed. What becomes of others has it not looked at.
 pub(crate) async fn release_events(
     State(app): State<Arc<App>>,
     Path((kind, namespace, name)): Named,
 ) -> impl IntoResponse {
     let changes = app.feed.changes();
-    let state = (app, (kind, namespace, name), changes, String::new());
-    let texts = stream::unfold(state, |(app, named, mut changes, before)| async move {
-        loop {
-            let _ = tokio::time::timeout(LOOK, changes.changed()).await;
-            tokio::time::sleep(PACE).await;
-            changes.mark_unchanged();
-            let of = app.named(&named.0)?;
-            // What fails now is tried again: what was seen last stays.
-            let Ok(Some(release)) = app.release(of, &named.1, &named.2).await else {
-                continue;
-            };
-            let text = release.render().unwrap_or_default();
-            if text != before {
-                return Some((text.clone(), (app, named, changes, text)));
-            }
-        }
+    let state = (changes, app, (kind, namespace, name));
+    let texts = stream::unfold(state, |(mut changes, app, named)| async {
+        let (kind, namespace, name) = &named;
+        let of = app.named(kind)?;
+        let before = app.row(of, namespace, name);
+        let is_changed =
+            async { while changes.changed().await.is_ok() && app.row(of, namespace, name) == before {} };
+        let _ = tokio::time::timeout(LOOK, is_changed).await;
+        tokio::time::sleep(PACE).await;
+        // What fails now is tried again: what was seen last stays.
+        let release = app.release(of, namespace, name).await.ok().flatten();
+        let text = release.and_then(|release| release.render().ok());
+        Some((text, (changes, app, named)))
     });
     events("release", texts)
 }
 
+/// Tells of each text that is another one than the last.
 fn events(
     name: &'static str,
-    texts: impl Stream<Item = String> + Send + 'static,
+    texts: impl Stream<Item = Option<String>> + Send + 'static,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let events = futures::StreamExt::map(texts, move |text| Ok(Event::default().event(name).data(text)));
-    Sse::new(events).keep_alive(KeepAlive::default())
+    let mut last = String::new();
+    let news = texts.filter_map(move |text| {
+        let news = text.filter(|text| *text != last);
+        if let Some(news) = &news {
+            last.clone_from(news);
+        }
+        std::future::ready(news.map(|news| Ok(Event::default().event(name).data(news))))
+    });
+    Sse::new(news).keep_alive(KeepAlive::default())
 }

@@ -9,15 +9,14 @@ use jiff::Timestamp;
 use kube::Client;
 use kube::api::DynamicObject;
 use steersman_cluster::RequestError;
-use steersman_cluster::discovery::{Discovery, Resource};
-use steersman_model::ApiKind;
+use steersman_cluster::discovery::Discovery;
 use steersman_tree::{Resources, TreeError, checks_of, revision_view};
 use steersman_watches::Watches;
 
 use crate::access::{Hosts, Sessions};
 use crate::feed::Feed;
 use crate::page::{Kind, List, Message, Release};
-use crate::rows::Query;
+use crate::rows::{Query, Row};
 
 /// What all answers are made of.
 pub(crate) struct App {
@@ -27,15 +26,14 @@ pub(crate) struct App {
     pub(crate) client: Client,
     pub(crate) discovery: Discovery,
     pub(crate) watches: Watches,
-    pub(crate) kinds: Vec<(ApiKind, Resource, Kind)>,
-    pub(crate) shown: Vec<Kind>,
+    pub(crate) kinds: Vec<Kind>,
     pub(crate) feed: Arc<Feed>,
 }
 
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("App")
-            .field("kinds", &self.shown)
+            .field("kinds", &self.kinds)
             .finish_non_exhaustive()
     }
 }
@@ -43,18 +41,30 @@ impl std::fmt::Debug for App {
 impl App {
     /// The rows that somebody looks for.
     pub(crate) fn list(&self, query: &Query) -> List {
-        List::of(&self.feed.state(), query, &self.shown, Timestamp::now())
+        List::of(&self.feed.state(), query, &self.kinds, Timestamp::now())
     }
 
     /// The kind of this name.
-    pub(crate) fn named(&self, name: &str) -> Option<&(ApiKind, Resource, Kind)> {
-        self.kinds.iter().find(|(_, _, kind)| kind.name == name)
+    pub(crate) fn named(&self, name: &str) -> Option<&Kind> {
+        self.kinds.iter().find(|kind| kind.name == name)
+    }
+
+    /// What the list has of a resource now.
+    pub(crate) fn row(&self, of: &Kind, namespace: &str, name: &str) -> Option<Row> {
+        let place = self.kinds.iter().position(|kind| kind.name == of.name)?;
+        // The address of one without a namespace says so.
+        let namespace = if of.resource.namespaced { namespace } else { "" };
+        self.feed
+            .state()
+            .rows
+            .get(&(place, namespace.into(), name.into()))
+            .cloned()
     }
 
     /// A release as it is now; `None` where there is no such resource.
     pub(crate) async fn release(
         &self,
-        (api, resource, _): &(ApiKind, Resource, Kind),
+        Kind { api, resource, .. }: &Kind,
         namespace: &str,
         name: &str,
     ) -> Result<Option<Release>, TreeError> {

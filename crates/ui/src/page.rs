@@ -1,10 +1,10 @@
 //! The pages: what their templates are given.
 
-use std::fmt::Write as _;
-
 use askama::Template;
 use jiff::Timestamp;
-use steersman_model::ObjectId;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use steersman_cluster::discovery::Resource;
+use steersman_model::ApiKind;
 use steersman_tree::{ObjectView, ReleaseView, RevisionView, Verdict};
 
 use crate::feed::State;
@@ -57,7 +57,7 @@ impl List {
             Line {
                 health: row.health,
                 address,
-                kind: kind.map_or_else(String::new, |kind| kind.word.clone()),
+                kind: kind.map_or_else(String::new, |kind| kind.api.kind.clone()),
                 name: name.to_string(),
                 namespace: namespace.to_string(),
                 objects: row
@@ -77,10 +77,10 @@ impl List {
                 page,
                 ..query.clone()
             };
-            address_of(&query)
+            query.address()
         };
         let problems = state.problems.iter().map(|(place, why)| {
-            let kind = kinds.get(*place).map_or("", |kind| kind.word.as_str());
+            let kind = kinds.get(*place).map_or("", |kind| kind.api.kind.as_str());
             format!("{kind} can't be looked at: {why}")
         });
         let mut problems: Vec<String> = problems.collect();
@@ -108,46 +108,30 @@ impl List {
     }
 }
 
-/// A query as it stands in an address.
-pub(crate) fn address_of(query: &Query) -> String {
-    let pairs = [
-        ("search", query.search.as_str()),
-        ("health", &query.health),
-        ("kind", &query.kind),
-        ("namespace", &query.namespace),
-        ("page", &query.page.to_string()),
-    ]
-    .map(|(name, value)| format!("{name}={}", escaped(value)));
-    pairs.join("&")
-}
-
-/// A word as a part of an address.
-fn escaped(word: &str) -> String {
-    word.bytes().fold(String::new(), |mut text, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
-}
+/// What stands for itself in a path.
+const IN_PATHS: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// A kind of resources.
 #[derive(Clone, Debug)]
 pub(crate) struct Kind {
+    pub(crate) api: ApiKind,
+    /// How its objects are addressed.
+    pub(crate) resource: Resource,
     /// Such as `shops.example.com`.
     pub(crate) name: String,
-    /// Such as `Shop`.
-    pub(crate) word: String,
 }
 
 impl Kind {
     /// Where the page of a resource is. One without a namespace has `-` in its place.
     pub(crate) fn address(&self, namespace: &str, name: &str) -> String {
         let namespace = if namespace.is_empty() { "-" } else { namespace };
-        let parts = [self.name.as_str(), namespace, name].map(escaped);
-        format!("/releases/{}", parts.join("/"))
+        let [kind, namespace, name] =
+            [self.name.as_str(), namespace, name].map(|word| utf8_percent_encode(word, &IN_PATHS));
+        format!("/releases/{kind}/{namespace}/{name}")
     }
 
     /// The events of that page.
@@ -190,10 +174,7 @@ struct TreeLine {
 
 impl Release {
     pub(crate) fn of(view: ReleaseView, mut history: Vec<RevisionView>) -> Self {
-        let title = match &view.namespace {
-            Some(namespace) => format!("{} {namespace}/{}", view.kind, view.name),
-            None => format!("{} {}", view.kind, view.name),
-        };
+        let title = view.title();
         let mut objects = Vec::new();
         add(&view.objects, view.namespace.as_deref(), 0, &mut objects);
         history.reverse();
@@ -236,19 +217,12 @@ fn add(objects: &[ObjectView], usual: Option<&str>, depth: usize, lines: &mut Ve
         };
         lines.push(TreeLine {
             depth: depth.min(3),
-            label: label(&object.id, usual),
+            label: object.label(usual),
             slug,
             word,
             message: object.message.clone(),
         });
         add(&object.children, object.id.namespace.as_deref(), depth + 1, lines);
-    }
-}
-
-fn label(id: &ObjectId, usual: Option<&str>) -> String {
-    match id.namespace.as_deref() {
-        Some(namespace) if Some(namespace) != usual => format!("{} {namespace}/{}", id.kind, id.name),
-        _ => format!("{} {}", id.kind, id.name),
     }
 }
 

@@ -93,14 +93,13 @@ impl Ui {
             };
             if let Some(resource) = served.resource(&api) {
                 let name = format!("{}.{}", resource.api.plural, api.group);
-                let word = api.kind.clone();
-                kinds.push((api, resource.clone(), Kind { name, word }));
+                let resource = resource.clone();
+                kinds.push(Kind { api, resource, name });
             }
         }
         let stop = CancellationToken::new();
-        let resources: Vec<Resource> = kinds.iter().map(|(_, resource, _)| resource.clone()).collect();
+        let resources: Vec<Resource> = kinds.iter().map(|kind| kind.resource.clone()).collect();
         let feed = Feed::start(&client, &resources, &config.namespaces, &config.home, &stop);
-        let shown = kinds.iter().map(|(_, _, kind)| kind.clone()).collect();
         let app = App {
             cluster: config.cluster,
             hosts: Hosts::new(address.port(), &config.hosts),
@@ -109,7 +108,6 @@ impl Ui {
             discovery,
             watches,
             kinds,
-            shown,
             feed,
         };
         Ok(Self {

@@ -17,10 +17,7 @@ pub(super) fn describe(view: &ReleaseView, style: Style) -> String {
     } else {
         style.paint(Tone::Bad, "not ready")
     };
-    let name = match &view.namespace {
-        Some(namespace) => format!("{} {namespace}/{}", view.kind, view.name),
-        None => format!("{} {}", view.kind, view.name),
-    };
+    let name = view.title();
     let _ = writeln!(text, "{}  {verdict}", style.paint(Tone::Bold, &harmless(&name)));
     for line in facts(view) {
         let _ = writeln!(text, "│ {}", style.paint(Tone::Faint, &harmless(&line)));
@@ -32,7 +29,7 @@ pub(super) fn describe(view: &ReleaseView, style: Style) -> String {
         let _ = writeln!(text, "│ {}", describe_stage(stage, style));
     }
     let mut rows = Vec::new();
-    add_rows(&view.objects, view.namespace.as_ref(), "", &mut rows);
+    add_rows(&view.objects, view.namespace.as_deref(), "", &mut rows);
     let width = rows.iter().map(|row| row.label.chars().count()).max();
     let width = width.unwrap_or_default();
     for row in rows {
@@ -59,12 +56,7 @@ struct Row<'a> {
 }
 
 /// Adds `objects` and what is below them. `namespace` is the one that goes without saying.
-fn add_rows<'a>(
-    objects: &'a [ObjectView],
-    namespace: Option<&String>,
-    indent: &str,
-    rows: &mut Vec<Row<'a>>,
-) {
+fn add_rows<'a>(objects: &'a [ObjectView], namespace: Option<&str>, indent: &str, rows: &mut Vec<Row<'a>>) {
     let pods = objects.iter().filter(|object| is_ready_pod(object)).count();
     let mut left_out = pods.saturating_sub(READY_PODS);
     let hidden = left_out;
@@ -86,12 +78,12 @@ fn add_rows<'a>(
             ("├─", "│  ")
         };
         rows.push(Row {
-            label: format!("{indent}{branch} {}", label(namespace, object)),
+            label: format!("{indent}{branch} {}", object.label(namespace)),
             object: Some(object),
         });
         add_rows(
             &object.children,
-            object.id.namespace.as_ref(),
+            object.id.namespace.as_deref(),
             &format!("{indent}{below}"),
             rows,
         );
@@ -178,15 +170,6 @@ fn describe_condition(condition: &Condition, style: Style) -> String {
         let _ = write!(line, ": {}", harmless(&one_line(&condition.message)));
     }
     line
-}
-
-fn label(usual: Option<&String>, object: &ObjectView) -> String {
-    match &object.id.namespace {
-        Some(namespace) if Some(namespace) != usual => {
-            format!("{} {namespace}/{}", object.id.kind, object.id.name)
-        }
-        _ => format!("{} {}", object.id.kind, object.id.name),
-    }
 }
 
 fn verdict_of(object: &ObjectView, style: Style) -> String {

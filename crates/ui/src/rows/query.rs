@@ -40,6 +40,12 @@ pub(crate) struct Selected<'a> {
 }
 
 impl Query {
+    /// As it stands in an address.
+    pub(crate) fn address(&self) -> String {
+        // Texts and a number can always be written so.
+        serde_urlencoded::to_string(self).unwrap_or_default()
+    }
+
     /// The rows that match. `kinds` are the names by which keys name them.
     pub(crate) fn select<'a>(&self, rows: &'a BTreeMap<Key, Row>, kinds: &[String]) -> Selected<'a> {
         let health = Health::parse(&self.health);
