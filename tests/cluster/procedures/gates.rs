@@ -2,9 +2,11 @@
 
 use kube::api::DeleteParams;
 use serde_json::json;
+use steersman_testkit::cluster::OperatorProcess;
 
 use super::values::{diff, map, wait_map, wait_reason, with_procedures};
-use super::{arguments, awaited, end_pod, released, runs, wait_job};
+use super::{arguments, awaited, begin, end_pod, released, runs, wait_job, wait_phase};
+use crate::bench::{Bench, condition};
 
 const BACKUP: &str =
     "  - {name: backup, job: procedures/job.yaml, before: {upgrade: true, changed: [message]}}\n";
@@ -66,5 +68,93 @@ async fn an_upgrade_waits_for_its_backup_and_stops_where_that_fails() {
     let job = wait_job(&bench, "WebBackup", &second, "job", 1).await;
     end_pod(&bench, &job, "Succeeded", "").await;
     wait_map(&bench, "message", "three").await;
+    operator.stop().await.unwrap();
+}
+
+const PLAIN: &str = "  - {name: backup, job: procedures/job.yaml, before: {upgrade: true}}\n";
+
+/// The next process has the chart with this text in place of that.
+async fn next_chart(bench: &Bench, operator: OperatorProcess, from: &str, to: &str) -> OperatorProcess {
+    operator.kill().await.unwrap();
+    bench.edit("map.yaml", from, to);
+    bench.ready_operator().await
+}
+
+#[tokio::test]
+async fn a_chart_that_comes_back_waits_for_another_backup() {
+    let Some(bench) = with_procedures("procedureback", &["WebBackup"], PLAIN).await else {
+        return;
+    };
+    let mut operator = released(&bench).await;
+    let (old, new) = ("data: {message", "data: {is: new, message");
+    let mut former = String::new();
+    for (from, to, is) in [(old, new, "new"), (new, old, ""), (old, new, "new")] {
+        let before = map(&bench).await;
+        operator = next_chart(&bench, operator, from, to).await;
+        let run = awaited(&bench, &former).await;
+        let job = wait_job(&bench, "WebBackup", &run, "job", 1).await;
+        assert_eq!(map(&bench).await, before, "{run}");
+        end_pod(&bench, &job, "Succeeded", "").await;
+        bench
+            .wait("the chart", &bench.config_maps(), "shop-map", |map| {
+                (map["data"]["is"].as_str().unwrap_or_default() == is).then_some(())
+            })
+            .await;
+        former = run;
+    }
+    operator.stop().await.unwrap();
+}
+
+const SERVICE: &str = "  - name: service
+    before: {upgrade: true}
+    steps:
+    - {name: down, values: {mode: down}}
+    - {name: work, job: procedures/job.yaml}
+    finally:
+    - {name: up, values: {mode: null}}
+";
+
+#[tokio::test]
+async fn values_of_a_step_bring_no_chart_before_its_gate() {
+    let Some(bench) = with_procedures("procedurechart", &["WebService"], SERVICE).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    // Another value: what steps of the run do to the release meanwhile asks for no other run.
+    bench.apply_web("shop", json!({"message": "two"})).await;
+    let run = awaited(&bench, "").await;
+    let job = wait_job(&bench, "WebService", &run, "work", 1).await;
+    assert_eq!(map(&bench).await["mode"], "down");
+    end_pod(&bench, &job, "Succeeded", "").await;
+    wait_map(&bench, "message", "two").await;
+    let before = map(&bench).await;
+    assert_eq!(before["mode"], "normal");
+
+    // Another chart: a step that has to bring it fails, and nothing is upgraded, not by the last step either.
+    let (old, new) = ("data: {message", "data: {is: new, message");
+    let operator = next_chart(&bench, operator, old, new).await;
+    let run = awaited(&bench, &run).await;
+    let failed = wait_phase(&bench, "WebService", &run, "Failed").await;
+    let words = failed["status"]["message"].as_str().unwrap_or_default();
+    assert!(words.contains("another chart with its values"), "{failed}");
+    let words = wait_reason(&bench, "Stalled", "ProcedureFailed").await;
+    assert!(words.contains(&run), "{words}");
+    assert_eq!(map(&bench).await, before);
+
+    // A run that was begun with the former chart ends what it has begun.
+    let operator = next_chart(&bench, operator, new, old).await;
+    bench
+        .wait("no gate", &bench.webs(), "shop", |web| {
+            (condition(web, "Ready")?.0 == "True").then_some(())
+        })
+        .await;
+    begin(&bench, "WebService", "by-hand", json!({})).await;
+    let job = wait_job(&bench, "WebService", "by-hand", "work", 1).await;
+    assert_eq!(map(&bench).await["mode"], "down");
+    let operator = next_chart(&bench, operator, old, new).await;
+    end_pod(&bench, &job, "Succeeded", "").await;
+    wait_phase(&bench, "WebService", "by-hand", "Succeeded").await;
+    let after = map(&bench).await;
+    assert_eq!((&after["mode"], &after["is"]), (&json!("normal"), &json!("new")));
     operator.stop().await.unwrap();
 }

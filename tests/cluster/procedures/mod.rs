@@ -146,7 +146,7 @@ pub(crate) async fn awaited(bench: &Bench, but: &str) -> String {
     bench
         .wait("a run", &bench.webs(), "shop", |web| {
             let (_, _, message) = condition(web, "Reconciling")?;
-            let name = message.strip_prefix("waits for WebBackup ")?.split(':').next()?;
+            let name = message.strip_prefix("waits for Web")?.split([' ', ':']).nth(1)?;
             (name != but).then(|| name.to_owned())
         })
         .await

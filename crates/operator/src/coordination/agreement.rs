@@ -23,6 +23,8 @@ pub(crate) struct Asked {
     /// The kind and the name of the run, for people.
     pub(crate) run: String,
     pub(crate) values: Values,
+    /// Whether the step follows whatever becomes of the run.
+    pub(crate) is_of_end: bool,
 }
 
 /// A run that was begun, and has not ended.

@@ -232,6 +232,7 @@ fn an_answer_is_for_the_try_that_has_asked() {
     };
     let mut agreement = Agreement {
         asked: Some(Asked {
+            is_of_end: false,
             by: id(2),
             run: "Restore a".to_owned(),
             values: Values::new(),

@@ -73,6 +73,7 @@ impl ProcedureReconciler {
             by: step_id(session, open),
             run: session.run.holder(&self.procedure, None).run,
             values,
+            is_of_end: self.procedure.finally.iter().any(|step| step.name == open.name),
         };
         match self.procedures.coordination().ask(&session.run.key(), asked) {
             Some(Answer::Done) => Seen::Ended(Outcome::Succeeded),

@@ -17,7 +17,7 @@ use super::session::{PreparedRelease, Session};
 use super::state::{LastRevision, Observed};
 use super::{ReconcileSettings, Reconciler};
 use crate::coordination::{
-    Answer, Coordination, Directions, Gate, Held, Standing, StepId, Want, Wanted, Wishes, run_name,
+    Answer, Asked, Coordination, Directions, Gate, Held, Standing, StepId, Want, Wanted, Wishes, run_name,
 };
 use crate::status::ReleaseReport;
 
@@ -29,8 +29,17 @@ const MOST_SHOWN: usize = 4096;
 pub(super) struct Agreed {
     held: Held,
     asked: Option<StepId>,
+    /// What has become of those values without another revision.
+    answer: Option<Answer>,
     /// What the release is made of with all of that.
     inputs: Option<Inputs>,
+}
+
+impl Agreed {
+    /// Whether a step gives values, so that another revision is its work.
+    pub(super) fn is_of_step(&self) -> bool {
+        self.asked.is_some()
+    }
 }
 
 impl ReconcileSettings {
@@ -87,7 +96,8 @@ impl Observer<'_> {
         let asked = directions.asked.as_ref().map(|asked| asked.by.clone());
         cache.agreed = Agreed {
             held: held.clone(),
-            asked: asked.clone(),
+            asked,
+            answer: None,
             inputs: Some(current.inputs),
         };
         let mut wants = Vec::new();
@@ -105,11 +115,18 @@ impl Observer<'_> {
                 observed.inputs = wanted;
                 waiting
             })
-        } else if begins && asked.is_none() && cache.waiting.is_none() {
+        } else if begins && cache.waiting.is_none() {
             let known = cache.known.as_ref();
-            match &directions.exclusive {
-                Some(why) => Some(Waiting::for_run(why.clone(), false)),
-                None => self.before(session, (current, known), observed, &mut wants)?,
+            match (&directions.asked, &directions.exclusive) {
+                (Some(asked), _) => {
+                    let before =
+                        self.before_step(session, (current, known), (observed, asked), &mut wants)?;
+                    let (waiting, answer) = before.unzip();
+                    cache.agreed.answer = answer;
+                    waiting
+                }
+                (None, Some(why)) => Some(Waiting::for_run(why.clone(), false)),
+                (None, None) => self.before(session, (current, known), observed, &mut wants)?,
             }
         } else {
             None
@@ -191,6 +208,38 @@ impl Observer<'_> {
             .iter()
             .filter_map(|want| self.gate(session, want, COMES_AFTER));
         Ok(unended.next())
+    }
+
+    /// For which runs another chart waits that the values of a step would bring with them, and what becomes of the values then.
+    /// The last steps of a run wait for nothing.
+    fn before_step(
+        &self,
+        session: &Session,
+        (current, known): (&PreparedRelease, Option<&KnownRelease>),
+        (observed, asked): (&Observed, &Asked),
+        wants: &mut Vec<Want>,
+    ) -> Result<Option<(Waiting, Answer)>, ReconcileError> {
+        let reached = observed.last.as_ref().and_then(|last| last.inputs);
+        if reached.is_none_or(|reached| reached.chart == current.inputs.chart) {
+            return Ok(None);
+        }
+        let Some(waiting) = self.before(session, (current, known), observed, wants)? else {
+            return Ok(None);
+        };
+        let is_in_effect = known.and_then(KnownRelease::last_values).is_some_and(|last| {
+            (&last.config, &last.overlay) == (&current.own_values, current.held.overlay())
+        });
+        Ok(match (is_in_effect, asked.is_of_end) {
+            (true, _) => Some((waiting, Answer::Done)),
+            (false, true) => None,
+            (false, false) => {
+                let words = format!(
+                    "the release would get another chart with its values, and {}",
+                    waiting.message()
+                );
+                Some((waiting, Answer::Failed(words)))
+            }
+        })
     }
 
     /// Whether a run is waited for; `None` where it has succeeded.
@@ -284,7 +333,11 @@ impl Reconciler {
 
 /// What has become of the values of a step; `words` say what the release does.
 fn answer_of(session: &Session, cache: &ReleaseCache, words: String) -> Answer {
-    let inputs = cache.agreed.inputs;
+    let Agreed { answer, inputs, .. } = &cache.agreed;
+    if let Some(answer) = answer {
+        return answer.clone();
+    }
+    let inputs = *inputs;
     let last = cache.known.as_ref().and_then(|known| known.last.as_ref());
     let is_made_of = |last: &&LastRevision| last.inputs.is_some() && last.inputs == inputs;
     let is_deployed = |last: &LastRevision| last.status == ReleaseStatus::Deployed;

@@ -41,11 +41,14 @@ pub(super) fn gates(
     if places.is_empty() {
         return Ok(Vec::new());
     }
-    // Of the resource alone: steps of the run itself make revisions meanwhile.
+    // What was deployed, and what is wanted instead by others than steps: those of the run itself make revisions meanwhile, and
+    // a run opens its gate once.
+    let since = known.and_then(|known| known.values.since);
+    let since = since.map_or_else(String::new, |since| since.to_string());
     let own = digest_of_json(&Value::Object(own_values(session, settings)?));
     let chart = current.inputs.chart;
     let generation = session.generation.unwrap_or_default();
-    let text = Digest::of(format!("{generation} {chart} {own}").as_bytes()).to_string();
+    let text = Digest::of(format!("{since} {generation} {chart} {own}").as_bytes()).to_string();
     let wants = places.into_iter().map(|procedure| Want {
         procedure,
         what: Wanted::Gate(text.clone()),

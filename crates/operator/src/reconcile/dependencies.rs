@@ -139,6 +139,11 @@ impl Waiting {
         Self { overlay, ..self }
     }
 
+    /// For what, for people.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// What the status says.
     pub(super) fn report(&self) -> ReleaseReport {
         let dependent = || Dependent {

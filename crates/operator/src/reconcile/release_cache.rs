@@ -135,6 +135,8 @@ pub(super) struct KnownRelease {
 pub(super) struct KnownValues {
     newest: Option<Arc<LastValues>>,
     deployed: Option<Arc<LastValues>>,
+    /// Since when the deployed revision has differed from others by what steps of procedures do.
+    pub(super) since: Option<Timestamp>,
     /// Whether what the newest one has done is undone.
     is_undone: bool,
 }
@@ -152,6 +154,7 @@ impl KnownValues {
         Self {
             newest: newest.and_then(values_of),
             deployed: deployed.and_then(values_of),
+            since: deployed.and_then(row_of),
             is_undone: newest.is_some_and(is_undone),
         }
     }
@@ -172,6 +175,10 @@ impl KnownValues {
             _ => deployed,
         }
     }
+}
+
+fn row_of(stored: &Stored) -> Option<Timestamp> {
+    stored.snapshot.row().filter(|_| stored.is_signed())
 }
 
 /// The values of a revision; nobody vouches for those of one that is not signed.
@@ -621,6 +628,7 @@ impl ReleaseCache {
             values: KnownValues {
                 newest: values.clone(),
                 deployed: values,
+                since: row_of(stored),
                 is_undone: false,
             },
         });
