@@ -8,6 +8,8 @@ use crate::CustomKind;
 const MAX_TEXT: u64 = 4096;
 /// How long the name of a resource may be.
 const MAX_NAME: u64 = 253;
+/// What resources of a definition may be called (RFC 1123): a request for anything else asks for another path.
+const NAMES: &str = "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$";
 
 /// Something that can be done with the releases of an entry; each time there is an object for that, a run.
 ///
@@ -94,6 +96,7 @@ impl Procedure {
             "type": "string",
             "minLength": 1,
             "maxLength": MAX_NAME,
+            "pattern": NAMES,
         });
         let mut properties = Map::from_iter([("resource".to_owned(), resource)]);
         let mut required = vec!["resource"];

@@ -123,7 +123,7 @@ async fn an_end_from_before_the_beginning_frees_nothing() {
 
 #[tokio::test]
 async fn jobs_that_have_lost_their_marks_are_stopped_and_those_of_lost_runs_go() {
-    let Some((bench, operator)) = site("unheld").await else {
+    let Some((bench, mut operator)) = site("unheld").await else {
         return;
     };
     let unheld = json!({"metadata": {"finalizers": null}});
@@ -135,11 +135,25 @@ async fn jobs_that_have_lost_their_marks_are_stopped_and_those_of_lost_runs_go()
         put_status(&bench, name, &json!({})).await;
         wait_cleaned(&bench, name, &copy).await;
     }
-    make(&bench, "third").await;
-    let copy = wait_job(&bench, KIND, "third", "copy", 1).await;
     let api = runs(&bench, KIND);
-    api.delete("third", &DeleteParams::default()).await.unwrap();
-    merge(&api, "third", unheld).await;
-    bench.wait_gone(&jobs(&bench), &copy).await;
+    for (name, is_restarted) in [("third", false), ("fourth", true)] {
+        make(&bench, name).await;
+        let copy = wait_job(&bench, KIND, name, "copy", 1).await;
+        if is_restarted {
+            operator.kill().await.unwrap();
+        }
+        api.delete(name, &DeleteParams::default()).await.unwrap();
+        merge(&api, name, unheld.clone()).await;
+        if is_restarted {
+            bench.wait_gone(&api, name).await;
+            bench
+                .wait("its deletion", &jobs(&bench), &copy, |job| {
+                    job.pointer("/metadata/deletionTimestamp").map(|_| ())
+                })
+                .await;
+            operator = bench.ready_operator().await;
+        }
+        bench.wait_gone(&jobs(&bench), &copy).await;
+    }
     operator.stop().await.unwrap();
 }

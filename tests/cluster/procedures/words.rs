@@ -1,11 +1,13 @@
 //! Runs that can't be carried out: each says why.
 
-use kube::api::{Patch, PatchParams, ValidationDirective};
+use std::time::Duration;
+
+use kube::api::{DynamicObject, Patch, PatchParams, ValidationDirective};
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, definitions};
 
-use super::{BACKUP, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures};
+use super::{BACKUP, annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures};
 
 async fn try_begin(bench: &Bench, name: &str, spec: &Value) -> Result<(), kube::Error> {
     let run = json!({
@@ -55,6 +57,26 @@ async fn what_cannot_be_done_is_said_in_the_run() {
         message.contains("a run does not change: make another one"),
         "{message}"
     );
+    // A name that is none would be another path.
+    let (definitions, name) = (definitions(&bench.client), format!("webbackups.{}", bench.group));
+    let resource = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/resource/pattern";
+    let refused = try_begin(&bench, "path", &json!({"resource": ".."})).await;
+    assert!(refused.is_err());
+    let without = json!([{"op": "remove", "path": resource}]);
+    let without = Patch::<DynamicObject>::Json(serde_json::from_value(without).unwrap());
+    definitions
+        .patch(&name, &PatchParams::default(), &without)
+        .await
+        .unwrap();
+    while try_begin(&bench, "path", &json!({"resource": ".."}))
+        .await
+        .is_err()
+    {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let run = wait_phase(&bench, "WebBackup", "path", "Failed").await;
+    let message = run["status"]["message"].as_str().unwrap();
+    assert!(message.starts_with("invalid release name `..`"), "{message}");
     bench
         .apply_cr("WebBackup", "webbackups", "lost", json!({"resource": "nowhere"}))
         .await;
@@ -128,6 +150,28 @@ async fn a_job_says_no_secrets() {
     let run = wait_phase(&bench, "WebBackup", "failing", "Failed").await;
     let message = run["status"]["message"].as_str().unwrap();
     assert!(message.contains("refused: ********"), "{message}");
+    // What was in a Secret when the Job was made is not known any longer.
+    begin(&bench, "WebBackup", "rotated", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "rotated", "job", 1).await;
+    let other = json!({"stringData": {"password": "another-one"}});
+    let (other, parameters) = (Patch::Merge(other), PatchParams::default());
+    bench.secrets().patch("login", &parameters, &other).await.unwrap();
+    end_pod(&bench, &job, "Succeeded", "canary-of-a-secret").await;
+    let run = wait_phase(&bench, "WebBackup", "rotated", "Succeeded").await;
+    let result = "(not shown: what is secret in it is not known)";
+    assert_eq!(run["status"]["result"], result);
+    // A result that somebody else has written does not stay.
+    let forged = json!({"status": {"result": "forged"}});
+    let api = runs(&bench, "WebBackup");
+    api.patch_status("rotated", &parameters, &Patch::Merge(forged))
+        .await
+        .unwrap();
+    annotate(&api, "rotated", "example.com/roused", "now").await;
+    bench
+        .wait("the result", &api, "rotated", |run| {
+            (run["status"]["result"] == result).then_some(())
+        })
+        .await;
     let web = serde_json::to_string(&bench.webs().get("shop").await.unwrap().data["status"]).unwrap();
     let events = bench.events().await;
     for text in [&web, &events, &operator.log_text()] {

@@ -77,6 +77,7 @@ pub(super) async fn control_procedures(
         }
         let scheduler = Scheduler {
             client: context.client.clone(),
+            namespaces: context.config.namespaces.clone(),
             procedures,
             releases,
             resource,

@@ -14,8 +14,8 @@ use steersman_watches::procedure::{Cron, Procedure, value_at};
 use steersman_watches::values::EntryValues;
 use tokio::sync::Notify;
 
-use super::known::{Key, Known, KnownResource, KnownRun, Marks, Plan};
-use super::report::Phase;
+use super::known::{End, Key, Known, KnownResource, KnownRun, Marks, Plan};
+use super::report::{Phase, RECORD};
 use super::subject::{LONGEST_REQUEST, Run};
 use super::work::{Making, Work};
 use crate::coordination::Coordination;
@@ -56,6 +56,8 @@ struct State {
     orphaning: Vec<(Option<String>, String)>,
     /// How many kinds of runs are listed.
     listed: usize,
+    /// Whether what former runs have left was thought of.
+    is_swept: bool,
 }
 
 impl State {
@@ -149,10 +151,7 @@ impl Procedures {
         };
         self.show_plans(&key, &resource);
         known.resource = Some(resource);
-        let active = known
-            .runs
-            .iter()
-            .filter(|(_, run)| is_news && run.ended.is_none());
+        let active = known.runs.iter().filter(|(_, run)| is_news && !run.has_ended);
         let active: Vec<String> = active.map(|(uid, _)| uid.clone()).collect();
         drop(state);
         for run in active {
@@ -243,8 +242,6 @@ impl Procedures {
         };
         let text = |pointer: &str| object.data.pointer(pointer).and_then(Value::as_str);
         let phase = text("/status/phase").and_then(Phase::parse);
-        let phase = phase.filter(|phase| phase.is_end());
-        let ended = text("/status/endedAt").and_then(|time| time.parse().ok());
         let owners = object
             .metadata
             .owner_references
@@ -258,20 +255,39 @@ impl Procedures {
             is_ours: run.annotation(TRIGGER).is_some(),
             scheduled_at: run.scheduled_at(),
             request: request.map(str::to_owned),
-            ended: phase.map(|phase| (phase == Phase::Succeeded, ended.unwrap_or(Timestamp::UNIX_EPOCH))),
+            has_ended: phase.is_some_and(Phase::is_end),
+            end: None,
             name: run.name.clone(),
         };
         let key = run.key();
         let mut state = self.lock();
         let is_new = state.runs.insert(run.uid.clone(), key.clone()).is_none();
-        // Until it is looked at, which tells by its record, it may have begun.
-        if is_new && run.has_finalizer() {
+        // Until it is looked at, which tells by its record, it may have begun. Somebody may have taken the finalizer off.
+        let record = object.data.pointer(&format!("/status/{RECORD}"));
+        let is_open = record.is_some_and(|record| record.get("ended").is_none());
+        if is_new && (run.has_finalizer() || is_open) {
             self.coordination
                 .hold(&key, &run.uid, run.holder(procedure, None));
         }
-        state.change(&key).runs.insert(run.uid, known);
+        let runs = &mut state.change(&key).runs;
+        let end = runs.get(&run.uid).and_then(|before| before.end);
+        runs.insert(run.uid, KnownRun { end, ..known });
         drop(state);
         self.changed.notify_one();
+    }
+
+    /// A run has ended, as somebody has found who can tell.
+    pub(super) fn judge_end(&self, (key, uid): (&Key, &str), judged: (End, Timestamp)) {
+        let mut state = self.lock();
+        let known = state.known.get_mut(key);
+        let Some(run) = known.and_then(|known| known.runs.get_mut(uid)) else {
+            return;
+        };
+        if run.end.replace(judged) != Some(judged) {
+            state.changed.insert(key.clone());
+            drop(state);
+            self.changed.notify_one();
+        }
     }
 
     /// The run with this UID is gone.
@@ -283,13 +299,21 @@ impl Procedures {
         let known = state.change(&key);
         let run = known.runs.remove(uid);
         known.note_gone(run.as_ref());
-        if run.is_some_and(|run| run.ended.is_none()) {
+        if run.is_some_and(|run| !run.has_ended) {
             state.orphaning.push((key.0.clone(), uid.to_owned()));
         }
         state.tidy(&key);
         drop(state);
         self.coordination.forget_run(&key, uid);
         self.changed.notify_one();
+    }
+
+    /// A run was looked at: if it has gone meanwhile, what was said of it since is forgotten.
+    pub(super) fn leave_nothing_of_gone(&self, key: &Key, uid: &str) {
+        let is_known = self.lock().runs.contains_key(uid);
+        if !is_known {
+            self.coordination.forget_run(key, uid);
+        }
     }
 
     /// All runs of a procedure are known.
@@ -337,6 +361,9 @@ impl Procedures {
         let mut work: Vec<Work> = gone
             .map(|(namespace, uid)| Work::LetGo { namespace, uid })
             .collect();
+        if !std::mem::replace(&mut state.is_swept, true) {
+            work.push(Work::LetGoOfFormer);
+        }
         for key in changed {
             let Some(known) = state.known.get_mut(&key) else {
                 continue;

@@ -1,6 +1,6 @@
 //! The Job of a step: its name and marks, how far it is, and what it has said.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -14,7 +14,11 @@ use steersman_watches::procedure::names::RUN_FINALIZER;
 use super::record::Outcome;
 use super::state::Seen;
 use crate::apply::{end_of_job, last_words};
+use crate::release::{Signable, SigningKeys, feed_field};
 use crate::status::Redactor;
+
+/// Begins the bytes that are signed, so that those of another layout are never the same.
+const LAYOUT: &[u8] = b"steersman.dev/procedure-secrets/1";
 
 /// How many pods of a Job are asked for what they said.
 const PODS: u32 = 20;
@@ -135,25 +139,72 @@ fn secrets_named(job: &Value) -> BTreeSet<String> {
     found
 }
 
-/// What is secret in the words of a Job: what it has in its own manifest, and what is in the Secrets that it names. `None` where
-/// that can't be known.
-pub(super) async fn secrets_of(client: &Client, job: &DynamicObject) -> Option<Redactor> {
-    let named = secrets_named(&job.data);
-    if named.len() > MOST_SECRETS {
-        return None;
+/// What is secret in the words of a Job.
+pub(super) struct JobSecrets {
+    /// Masks what it has in its own manifest, and what is in the Secrets that it names.
+    pub(super) redactor: Redactor,
+    /// What these hold, by their names.
+    held: BTreeMap<String, Vec<u8>>,
+}
+
+impl Signable for JobSecrets {
+    fn feed(&self, sink: &mut dyn FnMut(&[u8])) {
+        sink(LAYOUT);
+        for (name, held) in &self.held {
+            feed_field(sink, name.as_bytes());
+            feed_field(sink, held);
+        }
     }
+}
+
+impl JobSecrets {
+    /// What they held, for whoever has the keys; `None` where the Job names none.
+    pub(super) fn digest(&self, keys: &SigningKeys) -> Option<Digest> {
+        let macs = keys.macs(self).into_iter();
+        macs.take(usize::from(!self.held.is_empty())).next()
+    }
+
+    /// Whether they hold what they held when that was noted: what was in them is not known otherwise.
+    pub(super) fn are_those(&self, noted: Option<&Digest>, keys: &SigningKeys) -> bool {
+        self.held.is_empty() || noted.is_some_and(|noted| keys.macs(self).contains(noted))
+    }
+}
+
+/// What is secret in the words of a Job. `None` where that can't be known.
+///
+/// # Errors
+/// They can't be read at the moment.
+pub(super) async fn secrets_of(
+    client: &Client,
+    job: &DynamicObject,
+) -> Result<Option<JobSecrets>, RequestError> {
+    let named = secrets_named(&job.data);
+    let Some(namespace) = job
+        .metadata
+        .namespace
+        .as_deref()
+        .filter(|_| named.len() <= MOST_SECRETS)
+    else {
+        return Ok(None);
+    };
     let mut redactor = Redactor::default();
     let mut own = job.data.clone();
     own["apiVersion"] = "batch/v1".into();
     own["kind"] = "Job".into();
     redactor.add_object(&own);
     redactor.add_values(&own);
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), job.metadata.namespace.as_deref()?);
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let mut held = BTreeMap::new();
     for name in named {
-        // What was in one that is gone is not known.
-        let secret = secrets.get_opt(&name).await.ok()??;
-        let data = serde_json::to_value(&secret.data).ok()?;
+        let secret = match secrets.get_opt(&name).await.map_err(RequestError::from) {
+            Ok(Some(secret)) => secret,
+            Err(error) if error.is_transient() => return Err(error),
+            // What was in one that is gone is not known.
+            Ok(None) | Err(_) => return Ok(None),
+        };
+        let data = json!(secret.data);
+        held.insert(name, data.to_string().into_bytes());
         redactor.add_object(&json!({ "apiVersion": "v1", "kind": "Secret", "data": data }));
     }
-    Some(redactor)
+    Ok(Some(JobSecrets { redactor, held }))
 }

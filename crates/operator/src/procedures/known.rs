@@ -97,8 +97,19 @@ pub(super) struct KnownRun {
     pub(super) is_ours: bool,
     pub(super) scheduled_at: Option<Timestamp>,
     pub(super) request: Option<String>,
-    /// Whether it has succeeded, and when it ended.
-    pub(super) ended: Option<(bool, Timestamp)>,
+    /// Whether its status says that it has ended, whoever has written that.
+    pub(super) has_ended: bool,
+    /// What has become of it, and when, once somebody has looked who can tell.
+    pub(super) end: Option<(End, Timestamp)>,
+}
+
+/// How a run has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Succeeded,
+    Failed,
+    /// The operator has not said so, or nobody knows that it has.
+    Unsigned,
 }
 
 /// A procedure, and which one of the entry it is.
@@ -192,7 +203,7 @@ impl Known {
                 .runs_of(place)
                 .any(|run| run.name == name && run.owners.contains(&making.uid));
             let is_change = procedure.on.is_some();
-            let is_active = self.runs_of(place).any(|run| run.ended.is_none());
+            let is_active = self.runs_of(place).any(|run| !run.has_ended);
             let Some(plan) = self.plan(place) else {
                 return;
             };
@@ -269,7 +280,7 @@ impl Known {
         if start > now {
             return Some(start);
         }
-        let active = self.runs_of(place).filter(|run| run.ended.is_none());
+        let active = self.runs_of(place).filter(|run| !run.has_ended);
         let active: Vec<String> = active.map(|run| run.name.clone()).collect();
         match source.concurrency {
             Concurrency::Forbid if !active.is_empty() => return None,
@@ -315,7 +326,7 @@ impl Known {
     }
 
     /// Deletes the runs that have ended and that there is no place for any longer. Those of others stay, and those that the
-    /// release wants.
+    /// release wants. Ends that nobody has signed take no place of those that are.
     fn surplus(
         &mut self,
         key: &Key,
@@ -325,12 +336,17 @@ impl Known {
     ) {
         let history = procedure.history;
         let wanted: Vec<String> = wanted.iter().map(Making::name).collect();
-        for (has_succeeded, kept) in [(true, history.succeeded), (false, history.failed)] {
+        let kept = [
+            (End::Succeeded, history.succeeded),
+            (End::Failed, history.failed),
+            (End::Unsigned, history.failed),
+        ];
+        for (end, kept) in kept {
             let is_of = |run: &KnownRun| run.procedure == place && run.is_ours && !wanted.contains(&run.name);
             let ended = self.runs.iter().filter(|(_, run)| is_of(run));
             let ended = ended.filter_map(|(uid, run)| {
-                let (succeeded, at) = run.ended?;
-                (succeeded == has_succeeded).then(|| (at, uid.clone()))
+                let (found, at) = run.end?;
+                (found == end).then(|| (at, uid.clone()))
             });
             let mut ended: Vec<(Timestamp, String)> = ended.collect();
             ended.sort();

@@ -81,7 +81,7 @@ impl ProcedureReconciler {
 
     /// Reads the resource that the run is for, once.
     pub(super) async fn find_resource(&self, session: &mut Session) -> Result<(), StepError> {
-        if session.resource.is_some() {
+        if session.resource.is_some() || !session.run.names_a_resource() {
             return Ok(());
         }
         let (client, namespace) = (self.releases.client(), session.run.namespace.as_deref());

@@ -16,6 +16,7 @@ use super::cache::ProcedureCache;
 use super::decide::{UNKNOWN, next_action, run_state};
 use super::error::StepError;
 use super::index::Procedures;
+use super::known;
 use super::record::{ProcedureRecord, StepRecord, Stop, begun_mark, is_begun_mark};
 use super::report::{RECORD, Report, cut};
 use super::session::Session;
@@ -110,6 +111,8 @@ impl ProcedureReconciler {
         if session.record.is_some() {
             self.tell_where(&session);
         }
+        self.procedures
+            .leave_nothing_of_gone(&session.run.key(), &session.run.uid);
         cache.written = session.records;
         ReconcileOutcome {
             object: session.written.then_some(session.run.object),
@@ -159,9 +162,16 @@ impl ProcedureReconciler {
                 Claim::Over | Claim::Ended => {
                     let end = end(Some(UNSIGNED.to_owned()), None);
                     coordination.note_end(&key, &run.uid, end);
+                    let judged = (known::End::Unsigned, run.created());
+                    self.procedures.judge_end((&key, &run.uid), judged);
                 }
             },
-            Some(record) if record.ended.is_some() => {
+            Some(record) if let Some(at) = record.ended => {
+                let how = match record.failure {
+                    None => known::End::Succeeded,
+                    Some(_) => known::End::Failed,
+                };
+                self.procedures.judge_end((&key, &run.uid), (how, at));
                 let end = end(record.failure.clone(), record.generation);
                 coordination.note_end(&key, &run.uid, end);
             }
@@ -284,9 +294,7 @@ impl ProcedureReconciler {
             Action::Begin => self.begin(session, now).await?,
             Action::TakeUp => self.take_up(session, now).await?,
             Action::Make => self.make(session, stop).await?,
-            Action::NoteJob(uid) => {
-                self.note(session, |record| record.note_job(&uid)).await?;
-            }
+            Action::NoteJob(uid) => self.note_job(session, &uid).await?,
             Action::StopJob if session.record.is_none() => self.stop_all(session).await?,
             Action::StopJob => self.stop_job(session, stop).await?,
             Action::NoteOutcome(outcome) => self.note_outcome(session, outcome, stop).await?,

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use steersman_model::Digest;
 use steersman_watches::procedure::{Change, Procedure, Step};
 
 use crate::release::{Signable, Signature, SigningKeys, Verdict, feed_field};
@@ -39,6 +40,9 @@ pub struct ProcedureRecord {
     /// Whether that is because somebody wanted it so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
+    /// What the last Job with a message has said, masked: the status shows this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
     /// When nothing was left to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
@@ -60,6 +64,10 @@ pub struct StepRecord {
     /// The UID of its Job, once there is one. Its name follows from the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
+    /// What the Secrets held then that its Job names: HMAC-SHA256 with the key that signs, which tells nothing else of it. Absent
+    /// where it names none, or that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<Digest>,
     /// What has come of it; absent while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
@@ -177,6 +185,7 @@ impl ProcedureRecord {
             steps: Vec::new(),
             failure: None,
             cancelled: false,
+            result: None,
             ended: None,
         };
         record.advance(procedure, None, now);
@@ -204,6 +213,7 @@ impl ProcedureRecord {
             steps: Vec::new(),
             failure: Some(failure),
             cancelled,
+            result: None,
             ended: Some(now),
         }
     }
@@ -225,9 +235,10 @@ impl ProcedureRecord {
     }
 
     /// The Job of the step that is under way is this one.
-    pub fn note_job(&mut self, uid: &str) {
+    pub fn note_job(&mut self, uid: &str, secrets: Option<Digest>) {
         if let Some(step) = self.steps.last_mut() {
             step.job = Some(uid.to_owned());
+            step.secrets = secrets;
         }
     }
 
@@ -275,6 +286,7 @@ impl ProcedureRecord {
                 remade: 0,
                 begun: now,
                 job: None,
+                secrets: None,
                 outcome: None,
                 ended: None,
             }),
@@ -299,6 +311,7 @@ impl ProcedureRecord {
                 remade: step.remade,
                 begun: now,
                 job: None,
+                secrets: None,
                 outcome: None,
                 ended: None,
             };
@@ -313,6 +326,7 @@ impl ProcedureRecord {
             step.remade = step.remade.saturating_add(1);
             step.begun = now;
             step.job = None;
+            step.secrets = None;
         }
     }
 

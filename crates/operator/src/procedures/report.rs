@@ -80,8 +80,6 @@ impl Phase {
 pub(super) struct Report {
     /// What it waits for, or does.
     pub(super) words: String,
-    /// What its last Job with a message has said.
-    pub(super) result: Option<Value>,
 }
 
 /// The status that follows from `current`, at this moment.
@@ -127,9 +125,12 @@ pub(super) fn next_status(
         record.and_then(|record| record.ended).map(second).into(),
     );
     set("steps", steps(procedure, record, jobs));
-    if let Some(result) = &report.result {
-        set("result", result.clone());
-    }
+    set(
+        "result",
+        record
+            .and_then(|record| record.result.clone())
+            .unwrap_or_default(),
+    );
     set(RECORD, signed.unwrap_or_default());
     let conditions = status.remove("conditions").unwrap_or_default();
     status.insert(

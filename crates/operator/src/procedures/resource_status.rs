@@ -34,7 +34,7 @@ pub(super) fn shown(
     set("message", record.failure.clone().map(Value::from));
     if phase == Phase::Succeeded {
         set("lastSuccess", ended);
-        set("result", run.object.data.pointer("/status/result").cloned());
+        set("result", record.result.clone());
     }
     // Anybody who makes a run may write something else there: it counts where the name of the run follows from it.
     let scheduled = run.annotation(SCHEDULED_AT).filter(|text| {

@@ -9,7 +9,7 @@ use steersman_model::{CUT, CUT_OFF, chain};
 use steersman_watches::procedure::{Step, Work};
 
 use super::error::StepError;
-use super::job::{finalizers_but_ours, marked, secrets_of, words_of};
+use super::job::{JobSecrets, finalizers_but_ours, marked, secrets_of, words_of};
 use super::reconciler::ProcedureReconciler;
 use super::record::{Outcome, ProcedureRecord, StepRecord, Stop};
 use super::report::{cut, result_of};
@@ -25,7 +25,7 @@ impl ProcedureReconciler {
     pub(super) async fn make(&self, session: &mut Session, stop: Option<&Stop>) -> Result<(), StepError> {
         let made = self.try_make(session).await;
         match made {
-            Ok(Some(uid)) => self.note(session, |record| record.note_job(&uid)).await,
+            Ok(Some(uid)) => self.note_job(session, &uid).await,
             // Its file has nothing to do.
             Ok(None) => self.note_outcome(session, Outcome::Succeeded, stop).await,
             Err(error) if error.is_transient() => Err(error),
@@ -34,6 +34,53 @@ impl ProcedureReconciler {
                 self.note_outcome(session, Outcome::Failed(words), stop).await
             }
         }
+    }
+
+    /// Notes the Job of the step that is under way, and what the Secrets hold that it names: by its end they may hold something
+    /// else.
+    pub(super) async fn note_job(&self, session: &mut Session, uid: &str) -> Result<(), StepError> {
+        let digest = match (self.open_step(session), &session.place) {
+            (Some((open, _)), Some(place)) => match self.job(place, &session.job_name(open), uid).await? {
+                Some(job) => {
+                    let secrets = self.secrets_of(place, &job).await?;
+                    secrets.and_then(|secrets| secrets.digest(&self.releases.signing_keys()))
+                }
+                None => None,
+            },
+            _ => None,
+        };
+        self.note(session, |record| record.note_job(uid, digest)).await
+    }
+
+    async fn secrets_of(
+        &self,
+        place: &StepPlace,
+        job: &DynamicObject,
+    ) -> Result<Option<JobSecrets>, StepError> {
+        let secrets = secrets_of(&place.client, job).await;
+        let what = || {
+            format!(
+                "Secrets of Job {}",
+                job.metadata.name.as_deref().unwrap_or_default()
+            )
+        };
+        secrets.map_err(|source| StepError::Request {
+            attempt: "read",
+            what: what(),
+            source,
+        })
+    }
+
+    /// The Job of that name, unless it is another one.
+    async fn job(
+        &self,
+        place: &StepPlace,
+        name: &str,
+        uid: &str,
+    ) -> Result<Option<DynamicObject>, StepError> {
+        let found = place.jobs().get_opt(name).await;
+        let found = found.map_err(|source| StepError::request("read", &format!("Job {name}"), source))?;
+        Ok(found.filter(|found| found.metadata.uid.as_deref() == Some(uid)))
     }
 
     /// Gives the UID of the new Job; `None` where there is none to be made.
@@ -126,9 +173,10 @@ impl ProcedureReconciler {
             Some(redactor) => masked_result(said, redactor),
             None => "(not shown: what is secret in it is not known)".into(),
         };
+        let mut result = None;
         let outcome = match (outcome, said) {
             (Outcome::Succeeded, Some(said)) => {
-                session.report.result = Some(masked(&said));
+                result = Some(masked(&said));
                 Outcome::Succeeded
             }
             (Outcome::Failed(why), Some(said)) => {
@@ -141,8 +189,11 @@ impl ProcedureReconciler {
             (outcome, None) => outcome,
         };
         let now = (self.now)();
-        self.note(session, |record| record.note_outcome(outcome, stop, now))
-            .await?;
+        self.note(session, |record| {
+            record.result = result.or(record.result.take());
+            record.note_outcome(outcome, stop, now);
+        })
+        .await?;
         self.withdraw(session);
         Ok(())
     }
@@ -162,9 +213,7 @@ impl ProcedureReconciler {
             return Ok((None, None));
         };
         let name = session.job_name(open);
-        let found = place.jobs().get_opt(&name).await;
-        let found = found.map_err(|source| StepError::request("read", &format!("Job {name}"), source))?;
-        let Some(found) = found.filter(|found| found.metadata.uid.as_ref() == Some(uid)) else {
+        let Some(found) = self.job(place, &name, uid).await? else {
             return Ok((None, None));
         };
         let said = words_of(&place.client, &found.metadata, *outcome == Outcome::Succeeded).await;
@@ -187,7 +236,10 @@ impl ProcedureReconciler {
         let template = self.template(session, &job.file, &parameters, open);
         let share = Arc::clone(&session.share);
         let rendered = self.releases.step_job(resource.clone(), share, template).await;
-        let (Ok(rendered), Some(mut redactor)) = (rendered, secrets_of(&place.client, &found).await) else {
+        let secrets = self.secrets_of(place, &found).await?;
+        let keys = self.releases.signing_keys();
+        let secrets = secrets.filter(|secrets| secrets.are_those(open.secrets.as_ref(), &keys));
+        let (Ok(rendered), Some(JobSecrets { mut redactor, .. })) = (rendered, secrets) else {
             return Ok((said, None));
         };
         redactor.extend(rendered.redactor.snapshot());

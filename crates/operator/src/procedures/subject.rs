@@ -13,6 +13,9 @@ use crate::coordination::{Holder, Key};
 /// So long an ID of a request may be.
 pub(super) const LONGEST_REQUEST: usize = 256;
 
+/// So long a name may be (RFC 1123).
+const LONGEST_NAME: usize = 253;
+
 /// An object of the kind of a procedure's runs.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
@@ -87,6 +90,17 @@ impl Run {
         spec.is_some_and(|spec| spec.keys().all(|key| key == "resource"))
     }
 
+    /// Whether there may be a resource of that name: a request for any other one asks for another path.
+    pub(super) fn names_a_resource(&self) -> bool {
+        let is_end = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let name = self.resource.as_bytes();
+        let ends = name.first().zip(name.last());
+        let is_bounded = ends.is_some_and(|(first, last)| is_end(first) && is_end(last));
+        is_bounded
+            && name.len() <= LONGEST_NAME
+            && name.iter().all(|byte| is_end(byte) || b"-.".contains(byte))
+    }
+
     /// By which its resource is known.
     pub(super) fn key(&self) -> Key {
         (self.namespace.clone(), self.resource.clone())
@@ -99,6 +113,12 @@ impl Run {
             run: format!("{} {}", procedure.run_kind, self.name),
             is_exclusive: procedure.exclusive,
         }
+    }
+
+    /// When the server has made it.
+    pub(super) fn created(&self) -> Timestamp {
+        let created = self.object.metadata.creation_timestamp.as_ref();
+        created.map_or(Timestamp::UNIX_EPOCH, |time| time.0)
     }
 
     pub(super) fn generation(&self) -> Option<i64> {

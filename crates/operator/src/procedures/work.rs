@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt as _};
 use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Client;
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions,
@@ -22,6 +23,7 @@ use super::index::Procedures;
 use super::job::finalizers_but_ours;
 use super::subject::Run;
 use crate::coordination::{Want, run_name, run_name_of};
+use crate::namespaces::Namespaces;
 use crate::reconcile::{Reconciler, patch_finalizers};
 use crate::status::{EventReason, second};
 
@@ -52,6 +54,8 @@ pub(super) enum Work {
         namespace: Option<String>,
         uid: String,
     },
+    /// So may those of runs that have gone while no operator was there.
+    LetGoOfFormer,
     /// Something is wrong with the resource of this UID.
     Complain {
         uid: String,
@@ -136,6 +140,8 @@ pub(crate) struct Scheduler {
     pub(crate) procedures: Arc<Procedures>,
     pub(crate) releases: Reconciler,
     pub(crate) client: Client,
+    /// Where runs are.
+    pub(crate) namespaces: Namespaces,
     /// How the resources are addressed.
     pub(crate) resource: Resource,
     /// How the runs of each procedure are, by its name.
@@ -212,6 +218,14 @@ impl Scheduler {
                 }
                 let_go.is_ok()
             }
+            Work::LetGoOfFormer => {
+                let let_go = self.let_go_of_former().await;
+                if let Err(error) = &let_go {
+                    let error = chain(error);
+                    tracing::warn!(error, "failed to let go of the Jobs of former runs, trying again");
+                }
+                let_go.is_ok()
+            }
             Work::Complain { uid, words } => {
                 self.complain(uid, words).await;
                 true
@@ -225,19 +239,65 @@ impl Scheduler {
         let Some(namespace) = namespace else {
             return Ok(());
         };
-        let resource = ApiResource::erase::<Job>(&());
-        let jobs: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
         let selected = ListParams::default().labels(&format!("{OWNER_UID_LABEL}={uid}"));
-        for job in jobs.list_metadata(&selected).await?.items {
-            let Some(finalizers) = finalizers_but_ours(&job.metadata) else {
-                continue;
-            };
-            match patch_finalizers(&jobs, &job.metadata, &finalizers, None).await {
-                Err(error) if !error.is_not_found() => return Err(error),
-                _ => {}
+        for job in self.jobs(Some(namespace)).list_metadata(&selected).await?.items {
+            self.let_go_of(&job.metadata).await?;
+        }
+        Ok(())
+    }
+
+    /// The same for Jobs that are to go and whose run is not there any longer: nobody has told of that.
+    async fn let_go_of_former(&self) -> Result<(), RequestError> {
+        let names = self.namespaces.names();
+        let all = names.is_empty().then_some(None);
+        let selected = ListParams::default().labels(OWNER_UID_LABEL);
+        for namespace in names.iter().map(|name| Some(name.as_str())).chain(all) {
+            for job in self.jobs(namespace).list_metadata(&selected).await?.items {
+                if job.metadata.deletion_timestamp.is_some() && self.is_of_former(&job.metadata).await? {
+                    self.let_go_of(&job.metadata).await?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether a Job is of a run of these procedures that is not there.
+    async fn is_of_former(&self, job: &ObjectMeta) -> Result<bool, RequestError> {
+        let is_run = |owner: &&OwnerReference| {
+            let mut kinds = self.runs.values().map(|runs| &runs.api);
+            kinds.any(|api| api.kind == owner.kind && api.api_version == owner.api_version)
+        };
+        let owner = job.owner_references.iter().flatten().find(is_run);
+        let Some(owner) = owner.filter(|_| finalizers_but_ours(job).is_some()) else {
+            return Ok(false);
+        };
+        let runs = self.runs.values().find(|runs| runs.api.kind == owner.kind);
+        let Some(runs) =
+            runs.map(|runs| runs.objects::<DynamicObject>(&self.client, job.namespace.as_deref()))
+        else {
+            return Ok(false);
+        };
+        let found = runs.get_metadata_opt(&owner.name).await?;
+        Ok(found.is_none_or(|found| found.metadata.uid.as_ref() != Some(&owner.uid)))
+    }
+
+    async fn let_go_of(&self, job: &ObjectMeta) -> Result<(), RequestError> {
+        let Some(finalizers) = finalizers_but_ours(job) else {
+            return Ok(());
+        };
+        match patch_finalizers(&self.jobs(job.namespace.as_deref()), job, &finalizers, None).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Those of a namespace, or of the whole cluster.
+    fn jobs(&self, namespace: Option<&str>) -> Api<DynamicObject> {
+        let resource = ApiResource::erase::<Job>(&());
+        match namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        }
     }
 
     fn api(&self, procedure: &Procedure, namespace: Option<&str>) -> Option<Api<DynamicObject>> {

@@ -220,6 +220,7 @@ mod tests {
                 description: Name of the resource, in the namespace of the run, that the procedure is carried out for
                 maxLength: 253
                 minLength: 1
+                pattern: ^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$
                 type: string
               snapshot:
                 description: Which one

@@ -11,7 +11,7 @@ use steersman_watches::procedure::{
 };
 
 use super::super::due::due;
-use super::super::known::{Known, KnownResource, KnownRun, Marks, Plan};
+use super::super::known::{End, Known, KnownResource, KnownRun, Marks, Plan};
 use super::super::work::Work as Due;
 use super::{at, procedure};
 use crate::coordination::{Want, Wanted};
@@ -99,6 +99,14 @@ fn a_schedule_asks_for_the_first_time_after_the_last_success() {
     assert_eq!(expected(&resource, &plan), None);
 }
 
+fn how(has_succeeded: bool) -> End {
+    if has_succeeded {
+        End::Succeeded
+    } else {
+        End::Failed
+    }
+}
+
 /// A resource of a minute ago with runs, each by its time, and whether it has succeeded where it has ended.
 fn known(runs: &[(i64, Option<bool>)]) -> Known {
     let runs = runs.iter().enumerate().map(|(number, (tick, ended))| {
@@ -109,7 +117,8 @@ fn known(runs: &[(i64, Option<bool>)]) -> Known {
             is_ours: true,
             scheduled_at: Some(at(*tick)),
             request: None,
-            ended: ended.map(|has_succeeded| (has_succeeded, at(*tick + 1))),
+            has_ended: ended.is_some(),
+            end: ended.map(|has_succeeded| (how(has_succeeded), at(*tick + 1))),
         };
         (format!("uid-{number}"), run)
     });
@@ -155,6 +164,7 @@ fn work(known: &mut Known, concurrency: Concurrency, second: i64) -> (Vec<String
             Due::Cancel { name, .. } => format!("cancel {name}"),
             Due::Delete { name, .. } => format!("delete {name}"),
             Due::LetGo { uid, .. } => format!("let go of {uid}"),
+            Due::LetGoOfFormer => "let go of those of former runs".to_owned(),
             Due::Complain { words, .. } => words,
         });
     (told.collect(), known.next.map(Timestamp::as_second))
@@ -221,6 +231,30 @@ fn of_the_runs_that_have_ended_the_last_ones_stay_and_those_of_others() {
         work(&mut of_others, Concurrency::Forbid, 301).0,
         Vec::<String>::new()
     );
+    // Ends that nobody has signed, and those that nobody has looked at, take the place of none.
+    let mut forged = known(&runs);
+    let mut all = forged.runs.values_mut();
+    all.next().unwrap().end = None;
+    for run in all {
+        run.end = Some((End::Unsigned, at(1000)));
+    }
+    let more = known(&runs).runs.into_iter();
+    forged
+        .runs
+        .extend(more.map(|(uid, run)| (format!("genuine-{uid}"), run)));
+    let (told, _) = work(&mut forged, Concurrency::Forbid, 301);
+    assert_eq!(told.len(), 5, "{told:?}");
+    let left = |end| {
+        forged
+            .runs
+            .values()
+            .filter(|run| run.end.map(|(end, _)| end) == end)
+            .count()
+    };
+    assert_eq!(
+        [None, Some(End::Unsigned), Some(End::Succeeded), Some(End::Failed)].map(left),
+        [1, 1, 2, 1]
+    );
     // Also where the resource is gone.
     let mut left = known(&runs);
     left.resource = None;
@@ -266,19 +300,22 @@ fn a_run_that_the_release_wants_is_made_once_and_stays_as_long_as_it_is_wanted()
     assert_eq!(made.len(), 1, "{made:?}");
     assert_eq!(done(&mut settled, &[changing(1)]), Vec::<String>::new());
     let name = made[0].strip_prefix("make ").unwrap().to_owned();
-    let run = |ended| KnownRun {
+    let run = |end: Option<(End, Timestamp)>| KnownRun {
         procedure: 0,
         name: name.clone(),
         owners: vec!["uid".to_owned()],
         is_ours: true,
         scheduled_at: None,
         request: None,
-        ended,
+        has_ended: end.is_some(),
+        end,
     };
     // The next one waits for it, and what has failed is kept while it is wanted.
     settled.runs.insert("run".to_owned(), run(None));
     assert_eq!(done(&mut settled, &[changing(2)]), Vec::<String>::new());
-    settled.runs.insert("run".to_owned(), run(Some((false, at(1)))));
+    settled
+        .runs
+        .insert("run".to_owned(), run(Some((End::Failed, at(1)))));
     assert_eq!(done(&mut settled, &[changing(1)]), Vec::<String>::new());
     let next = done(&mut settled, &[changing(2)]);
     assert_eq!(next[0], format!("delete {name}"));
@@ -287,7 +324,7 @@ fn a_run_that_the_release_wants_is_made_once_and_stays_as_long_as_it_is_wanted()
     // It is made again when it is gone, and nothing is made of what is suspended.
     let mut gone = known(&[]);
     assert_eq!(done(&mut gone, &[changing(1)]), made);
-    gone.note_gone(Some(&run(Some((false, at(1))))));
+    gone.note_gone(Some(&run(Some((End::Failed, at(1))))));
     assert_eq!(done(&mut gone, &[changing(1)]), made);
     gone.resource.as_mut().unwrap().suspended = "restore".to_owned();
     assert_eq!(done(&mut gone, &[changing(2)]), Vec::<String>::new());
