@@ -71,10 +71,15 @@ async fn an_upgrade_waits_for_its_backup_and_stops_where_that_fails() {
     operator.stop().await.unwrap();
 }
 
-const PLAIN: &str = "  - {name: backup, job: procedures/job.yaml, before: {upgrade: true}}\n";
+pub(super) const PLAIN: &str = "  - {name: backup, job: procedures/job.yaml, before: {upgrade: true}}\n";
 
 /// The next process has the chart with this text in place of that.
-async fn next_chart(bench: &Bench, operator: OperatorProcess, from: &str, to: &str) -> OperatorProcess {
+pub(super) async fn next_chart(
+    bench: &Bench,
+    operator: OperatorProcess,
+    from: &str,
+    to: &str,
+) -> OperatorProcess {
     operator.kill().await.unwrap();
     bench.edit("map.yaml", from, to);
     bench.ready_operator().await
@@ -105,7 +110,7 @@ async fn a_chart_that_comes_back_waits_for_another_backup() {
     operator.stop().await.unwrap();
 }
 
-const SERVICE: &str = "  - name: service
+pub(super) const SERVICE: &str = "  - name: service
     before: {upgrade: true}
     steps:
     - {name: down, values: {mode: down}}
@@ -136,7 +141,7 @@ async fn values_of_a_step_bring_no_chart_before_its_gate() {
     let run = awaited(&bench, &run).await;
     let failed = wait_phase(&bench, "WebService", &run, "Failed").await;
     let words = failed["status"]["message"].as_str().unwrap_or_default();
-    assert!(words.contains("another chart with its values"), "{failed}");
+    assert!(words.contains("more than its values"), "{failed}");
     let words = wait_reason(&bench, "Stalled", "ProcedureFailed").await;
     assert!(words.contains(&run), "{words}");
     assert_eq!(map(&bench).await, before);
@@ -156,5 +161,42 @@ async fn values_of_a_step_bring_no_chart_before_its_gate() {
     wait_phase(&bench, "WebService", "by-hand", "Succeeded").await;
     let after = map(&bench).await;
     assert_eq!((&after["mode"], &after["is"]), (&json!("normal"), &json!("new")));
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_behind_which_nothing_went_on_opens_no_gate_later() {
+    let Some(bench) = with_procedures("procedurespent", &["WebBackup"], PLAIN).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    let (old, new) = ("data: {message", "data: {is: new, message");
+    let operator = next_chart(&bench, operator, old, new).await;
+    let first = awaited(&bench, "").await;
+    let job = wait_job(&bench, "WebBackup", &first, "job", 1).await;
+    // The chart is taken back in the middle of it.
+    let operator = next_chart(&bench, operator, new, old).await;
+    end_pod(&bench, &job, "Succeeded", "").await;
+    wait_phase(&bench, "WebBackup", &first, "Succeeded").await;
+    bench
+        .wait("Ready", &bench.webs(), "shop", |web| {
+            (condition(web, "Ready")?.0 == "True").then_some(())
+        })
+        .await;
+    bench
+        .wait("its end", &runs(&bench, "WebBackup"), &first, |run| {
+            (run.pointer("/status/record/spent")? == true).then_some(())
+        })
+        .await;
+    let operator = next_chart(&bench, operator, old, new).await;
+    let second = awaited(&bench, &first).await;
+    let job = wait_job(&bench, "WebBackup", &second, "job", 1).await;
+    assert_eq!(map(&bench).await["is"], serde_json::Value::Null, "{second}");
+    end_pod(&bench, &job, "Succeeded", "").await;
+    bench
+        .wait("the chart", &bench.config_maps(), "shop-map", |map| {
+            (map["data"]["is"] == "new").then_some(())
+        })
+        .await;
     operator.stop().await.unwrap();
 }

@@ -4,6 +4,8 @@ mod etcd;
 mod faults;
 mod forged;
 mod gates;
+mod gates_after_failures;
+mod gates_of_sources;
 mod schedules;
 mod steps;
 mod unmarked;

@@ -49,6 +49,8 @@ pub(crate) struct End {
     pub(crate) is_plain: bool,
     /// Why it has not succeeded, without secrets.
     pub(crate) failure: Option<String>,
+    /// Whether no revision waits for it, or none does any longer: a later one waits for another run.
+    pub(crate) spent: bool,
 }
 
 /// What has become of the values of a step.
@@ -93,6 +95,8 @@ pub(crate) enum Wanted {
 pub(crate) struct Want {
     pub(crate) procedure: usize,
     pub(crate) what: Wanted,
+    /// What it is called.
+    pub(crate) name: String,
 }
 
 /// What has become of a run that a revision waits for.
@@ -131,6 +135,8 @@ pub(super) struct Agreement {
     pub(super) acts: bool,
     pub(super) standing: Option<Standing>,
     pub(super) wants: Vec<Want>,
+    /// Whether these are all that it wants, as somebody has found who could tell.
+    pub(super) is_settled: bool,
     /// The ends of runs, by their UIDs.
     pub(super) ends: BTreeMap<String, End>,
 }
@@ -166,11 +172,26 @@ impl Agreement {
         holder.resource.is_none() || self.resource.is_none() || holder.resource == self.resource
     }
 
+    /// Runs that have ended and that nothing waits for let nothing through later. Gives the UIDs of those of which that is new.
+    pub(super) fn spend(&mut self) -> Vec<String> {
+        if !self.is_settled {
+            return Vec::new();
+        }
+        let wants = &self.wants;
+        let is_unwanted = |end: &End| !end.spent && wants.iter().all(|want| want.name != end.name);
+        let unwanted = self.ends.iter_mut().filter(|(_, end)| is_unwanted(end));
+        let spent = unwanted.map(|(uid, end)| {
+            end.spent = true;
+            uid.clone()
+        });
+        spent.collect()
+    }
+
     /// What has become of a run of this procedure and name, which is wanted for a generation of the resource. Its name can be
     /// reckoned before, so that one counts that began since.
     pub(super) fn gate(&self, (procedure, name): (&str, &str), generation: Option<i64>) -> Gate {
         let mut ends = self.ends.values();
-        let found = ends.find(|end| end.procedure == procedure && end.name == name);
+        let found = ends.find(|end| !end.spent && end.procedure == procedure && end.name == name);
         let Some(end) = found else {
             return Gate::Waits;
         };
@@ -216,12 +237,15 @@ impl Want {
             Wanted::Change(..) => "on",
         }
     }
+}
 
-    /// What tells it from others of its procedure.
-    pub(crate) fn text(&self) -> String {
-        match &self.what {
-            Wanted::Gate(text) => format!("before {text}"),
-            Wanted::Change(Change { from, to }, generation) => {
+impl Wanted {
+    /// What tells the run from others of its procedure: the first one for that, or another one after it.
+    pub(crate) fn text(&self, round: u32) -> String {
+        match self {
+            Self::Gate(text) if round == 0 => format!("before {text}"),
+            Self::Gate(text) => format!("before {text} {round}"),
+            Self::Change(Change { from, to }, generation) => {
                 let [from, to] = [from, to].map(Json::to_string);
                 format!("on {from} {to} {generation}")
             }

@@ -2,9 +2,12 @@
 
 use serde_json::Value as Json;
 use steersman_chart::Values;
+use steersman_model::Inputs;
 use steersman_watches::procedure::{Change, Overlay, Procedure, value_at};
 
 use std::sync::Arc;
+
+use crate::release::StoredSource;
 
 /// What the revision in effect says of its values.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +16,10 @@ pub(crate) struct LastValues {
     pub(crate) overlay: Overlay,
     /// All of them, but those of other objects.
     pub(crate) config: Values,
+    /// What the revision was rendered from.
+    pub(crate) inputs: Option<Inputs>,
+    /// Those other objects.
+    pub(crate) sources: Vec<StoredSource>,
 }
 
 /// What procedures make of the values that a resource and its entry give.

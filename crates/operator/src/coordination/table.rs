@@ -7,7 +7,9 @@ use std::time::Duration;
 use steersman_watches::procedure::Procedure;
 use tokio::sync::Notify;
 
-use super::agreement::{Agreement, Answer, Asked, Condition, End, Gate, Holder, Standing, StepId, Want};
+use super::agreement::{
+    Agreement, Answer, Asked, Condition, End, Gate, Holder, Standing, StepId, Want, Wanted,
+};
 use crate::dependents::Dependents;
 
 /// Namespace and name of a resource.
@@ -21,6 +23,9 @@ pub(crate) struct Directions {
     /// The run that nothing else is done beside, or that may be there.
     pub(crate) exclusive: Option<String>,
 }
+
+/// So many runs are made for one thing, as long as each is there.
+const MOST_ROUNDS: u32 = 100;
 
 /// What the releases of an entry and the runs of its procedures agree on.
 ///
@@ -170,20 +175,60 @@ impl Coordination {
         });
     }
 
-    /// The release wants these runs, and no others.
-    pub(crate) fn want(&self, key: &Key, wants: Vec<Want>) {
+    /// The release wants these runs. Where that is `settled` they are all: what has ended besides lets nothing through any
+    /// longer. Else those stay wanted, too, for which another revision waits.
+    pub(crate) fn want(&self, key: &Key, mut wants: Vec<Want>, is_settled: bool) {
         let mut state = self.lock();
-        let Some(agreement) = state
-            .agreements
-            .get_mut(key)
-            .filter(|agreement| agreement.wants != wants)
-        else {
+        let Some(agreement) = state.agreements.get_mut(key) else {
             return;
         };
+        if is_settled {
+            agreement.is_settled = true;
+        } else {
+            let is_kept = |want: &&Want| matches!(want.what, Wanted::Gate(_)) && !wants.contains(want);
+            let kept: Vec<Want> = agreement.wants.iter().filter(is_kept).cloned().collect();
+            wants.extend(kept);
+        }
+        let is_news = agreement.wants != wants;
         agreement.wants = wants;
-        state.changed.insert(key.clone());
+        let spent = agreement.spend();
+        if is_news {
+            state.changed.insert(key.clone());
+        }
         drop(state);
-        self.wanted.notify_one();
+        self.rouse(spent);
+        if is_news {
+            self.wanted.notify_one();
+        }
+    }
+
+    /// What a run is to be called that lets something through: the first of these names of which none was spent.
+    pub(crate) fn fresh(&self, key: &Key, procedure: &str, name: impl Fn(u32) -> String) -> String {
+        let state = self.lock();
+        let agreement = state.agreements.get(key);
+        let is_spent = |name: &String| {
+            let mut ends = agreement.iter().flat_map(|agreement| agreement.ends.values());
+            ends.any(|end| end.spent && end.procedure == procedure && end.name == *name)
+        };
+        let found = (0..MOST_ROUNDS).map(&name).find(|name| !is_spent(name));
+        found.unwrap_or_else(|| name(MOST_ROUNDS))
+    }
+
+    /// Whether a run that has ended lets nothing through.
+    pub(crate) fn is_spent(&self, key: &Key, run: &str) -> bool {
+        let state = self.lock();
+        let end = state
+            .agreements
+            .get(key)
+            .and_then(|agreement| agreement.ends.get(run));
+        end.is_some_and(|end| end.spent)
+    }
+
+    /// Whether nothing waits for a run of this name, as far as that is known.
+    pub(crate) fn is_unwanted(&self, key: &Key, name: &str) -> bool {
+        let state = self.lock();
+        let agreement = state.agreements.get(key).filter(|agreement| agreement.is_settled);
+        agreement.is_some_and(|agreement| agreement.wants.iter().all(|want| want.name != name))
     }
 
     /// What has become of a run that a revision waits for. The release is woken when that changes.
@@ -202,6 +247,7 @@ impl Coordination {
             if is_this {
                 (agreement.resource, agreement.standing) = (None, None);
                 agreement.wants.clear();
+                agreement.is_settled = false;
             }
             Wakes::Runs.only_if(is_this)
         });
@@ -321,8 +367,14 @@ impl Coordination {
     /// How a run has ended: why not well, without secrets.
     pub(crate) fn note_end(&self, key: &Key, run: &str, end: End) {
         self.change(key, |agreement| {
-            let is_news = agreement.ends.get(run) != Some(&end);
+            let before = agreement.ends.get(run);
+            let end = End {
+                spent: end.spent || before.is_some_and(|before| before.spent),
+                ..end
+            };
+            let is_news = before != Some(&end);
             agreement.ends.insert(run.to_owned(), end);
+            agreement.spend();
             left(agreement, run, is_news)
         });
     }

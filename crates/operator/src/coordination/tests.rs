@@ -5,7 +5,7 @@ use steersman_chart::Values;
 use steersman_watches::procedure::{Change, Overlay, Procedure, RunHistory, Step, StepValues, Trigger, Work};
 
 use super::agreement::Agreement;
-use super::{Answer, Asked, End, Gate, Held, Holder, LastValues, Standing, StepId, Wishes};
+use super::{Answer, Asked, End, Gate, Held, Holder, LastValues, Standing, StepId, Want, Wanted, Wishes};
 
 fn map(value: Json) -> Values {
     value.as_object().cloned().unwrap_or_default()
@@ -54,6 +54,7 @@ fn last(overlay: Json, config: Json) -> LastValues {
     LastValues {
         overlay: made,
         config: map(config),
+        ..LastValues::default()
     }
 }
 
@@ -258,6 +259,7 @@ fn a_gate_opens_by_a_run_that_has_succeeded() {
         procedure: "backup".to_owned(),
         name: "db-backup-1".to_owned(),
         failure: why.map(str::to_owned),
+        spent: false,
     };
     agreement.ends.insert("uid".to_owned(), end(Some("no disk")));
     assert_eq!(
@@ -286,4 +288,38 @@ fn a_gate_opens_by_a_run_that_has_succeeded() {
         Gate::Waits,
         "of another procedure"
     );
+}
+
+#[test]
+fn a_run_that_nothing_waits_for_lets_nothing_through_later() {
+    let end = |name: &str| End {
+        generation: Some(2),
+        is_plain: true,
+        procedure: "backup".to_owned(),
+        name: name.to_owned(),
+        failure: None,
+        spent: false,
+    };
+    let want = |name: &str| Want {
+        procedure: 0,
+        what: Wanted::Gate("text".to_owned()),
+        name: name.to_owned(),
+    };
+    let mut agreement = Agreement::default();
+    agreement.ends.insert("1".to_owned(), end("first"));
+    agreement.ends.insert("2".to_owned(), end("second"));
+    assert_eq!(
+        agreement.spend(),
+        Vec::<String>::new(),
+        "nobody has said what is wanted"
+    );
+    agreement.wants = vec![want("second")];
+    agreement.is_settled = true;
+    assert_eq!(agreement.spend(), ["1"]);
+    assert_eq!(agreement.spend(), Vec::<String>::new());
+    assert_eq!(agreement.gate(("backup", "first"), Some(2)), Gate::Waits);
+    assert_eq!(agreement.gate(("backup", "second"), Some(2)), Gate::Passed);
+    agreement.wants.clear();
+    assert_eq!(agreement.spend(), ["2"]);
+    assert_eq!(agreement.gate(("backup", "second"), Some(2)), Gate::Waits);
 }

@@ -69,7 +69,8 @@ impl State {
 
     /// Forgets a key of which nothing is left.
     fn tidy(&mut self, key: &Key) {
-        let is_empty = |known: &Known| known.resource.is_none() && known.runs.is_empty();
+        let is_empty =
+            |known: &Known| known.resource.is_none() && known.runs.is_empty() && known.going.is_empty();
         if self.known.get(key).is_some_and(is_empty)
             && let Some(known) = self.known.remove(key)
             && let Some(next) = known.next
@@ -269,7 +270,11 @@ impl Procedures {
             self.coordination
                 .hold(&key, &run.uid, run.holder(procedure, None));
         }
-        let runs = &mut state.change(&key).runs;
+        let known_before = state.change(&key);
+        if known_before.going.contains_key(&run.uid) {
+            return;
+        }
+        let runs = &mut known_before.runs;
         let end = runs.get(&run.uid).and_then(|before| before.end);
         runs.insert(run.uid, KnownRun { end, ..known });
         drop(state);
@@ -297,7 +302,8 @@ impl Procedures {
             return;
         };
         let known = state.change(&key);
-        let run = known.runs.remove(uid);
+        let going = known.going.remove(uid);
+        let run = known.runs.remove(uid).or(going);
         known.note_gone(run.as_ref());
         if run.is_some_and(|run| !run.has_ended) {
             state.orphaning.push((key.0.clone(), uid.to_owned()));

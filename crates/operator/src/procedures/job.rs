@@ -170,25 +170,21 @@ impl JobSecrets {
     }
 }
 
-/// What is secret in the words of a Job. `None` where that can't be known.
+/// What is secret in the words of a Job, which is all of this but its metadata. `None` where that can't be known.
 ///
 /// # Errors
 /// They can't be read at the moment.
 pub(super) async fn secrets_of(
     client: &Client,
-    job: &DynamicObject,
+    namespace: &str,
+    job: &Value,
 ) -> Result<Option<JobSecrets>, RequestError> {
-    let named = secrets_named(&job.data);
-    let Some(namespace) = job
-        .metadata
-        .namespace
-        .as_deref()
-        .filter(|_| named.len() <= MOST_SECRETS)
-    else {
+    let named = secrets_named(job);
+    if named.len() > MOST_SECRETS {
         return Ok(None);
-    };
+    }
     let mut redactor = Redactor::default();
-    let mut own = job.data.clone();
+    let mut own = job.clone();
     own["apiVersion"] = "batch/v1".into();
     own["kind"] = "Job".into();
     redactor.add_object(&own);
@@ -203,7 +199,9 @@ pub(super) async fn secrets_of(
             Ok(None) | Err(_) => return Ok(None),
         };
         let data = json!(secret.data);
-        held.insert(name, data.to_string().into_bytes());
+        // What was changed and changed back is not the same.
+        let (uid, version) = (&secret.metadata.uid, &secret.metadata.resource_version);
+        held.insert(name, json!([uid, version, data]).to_string().into_bytes());
         redactor.add_object(&json!({ "apiVersion": "v1", "kind": "Secret", "data": data }));
     }
     Ok(Some(JobSecrets { redactor, held }))

@@ -18,6 +18,8 @@ pub(super) use crate::coordination::Key;
 pub(super) struct Known {
     pub(super) resource: Option<KnownResource>,
     pub(super) runs: BTreeMap<String, KnownRun>,
+    /// Those that are deleted, as there is no place for them, and that are not gone yet.
+    pub(super) going: BTreeMap<String, KnownRun>,
     /// When there is something to be done for it without a change.
     pub(super) next: Option<Timestamp>,
 }
@@ -352,12 +354,13 @@ impl Known {
             ended.sort();
             let kept = usize::try_from(kept).unwrap_or(usize::MAX);
             for (_, uid) in ended.iter().take(ended.len().saturating_sub(kept)) {
-                // What the watch tells of it later is the same.
                 if let Some(run) = self.runs.remove(uid) {
+                    let name = run.name.clone();
+                    self.going.insert(uid.clone(), run);
                     work.push(Work::Delete {
                         procedure: Arc::clone(procedure),
                         namespace: key.0.clone(),
-                        name: run.name,
+                        name,
                         uid: uid.clone(),
                     });
                 }

@@ -148,7 +148,9 @@ impl ProcedureReconciler {
     fn tell_where(&self, session: &Session) {
         let (run, record) = (&session.run, session.record.as_ref());
         let (coordination, key) = (self.procedures.coordination(), run.key());
+        let spent = record.is_some_and(|record| record.spent);
         let end = |failure: Option<String>, generation: Option<i64>| End {
+            spent,
             procedure: self.procedure.name.clone(),
             name: run.name.clone(),
             generation,
@@ -182,6 +184,17 @@ impl ProcedureReconciler {
         }
     }
 
+    /// Writes down that a run lets nothing through any longer: the next process does not know that.
+    async fn note_spent(&self, session: &mut Session) -> Result<(), StepError> {
+        let (key, uid) = (session.run.key(), &session.run.uid);
+        let is_open = |record: &ProcedureRecord| record.ended.is_some() && !record.spent;
+        let is_new = self.procedure.before.is_some() && session.record.as_ref().is_some_and(is_open);
+        if is_new && self.procedures.coordination().is_spent(&key, uid) {
+            self.note(session, |record| record.spent = true).await?;
+        }
+        Ok(())
+    }
+
     async fn converge(&self, session: &mut Session) -> Result<Next, StepError> {
         if self.releases.is_dry_run() && (session.is_begun || session.record.is_some()) {
             return Ok(Next::Never);
@@ -189,6 +202,7 @@ impl ProcedureReconciler {
         self.doubt(session).await?;
         self.recognise(session).await?;
         self.tell_where(session);
+        self.note_spent(session).await?;
         for _ in 0..MAX_ACTIONS {
             let observed = self.observe(session).await?;
             let halted = observed.stop.clone();
@@ -294,7 +308,10 @@ impl ProcedureReconciler {
             Action::Begin => self.begin(session, now).await?,
             Action::TakeUp => self.take_up(session, now).await?,
             Action::Make => self.make(session, stop).await?,
-            Action::NoteJob(uid) => self.note_job(session, &uid).await?,
+            // What the Secrets held when it was made, nobody knows.
+            Action::NoteJob(uid) => {
+                self.note(session, |record| record.note_job(&uid, None)).await?;
+            }
             Action::StopJob if session.record.is_none() => self.stop_all(session).await?,
             Action::StopJob => self.stop_job(session, stop).await?,
             Action::NoteOutcome(outcome) => self.note_outcome(session, outcome, stop).await?,
@@ -305,8 +322,13 @@ impl ProcedureReconciler {
             Action::Advance => {
                 self.let_go(session).await?;
                 let procedure = Arc::clone(&self.procedure);
-                self.note(session, |record| record.advance(&procedure, stop, now))
-                    .await?;
+                let coordination = self.procedures.coordination();
+                let is_unwanted = coordination.is_unwanted(&session.run.key(), &session.run.name);
+                self.note(session, |record| {
+                    record.advance(&procedure, stop, now);
+                    record.spent = record.ended.is_some() && is_unwanted;
+                })
+                .await?;
                 self.tell_of_end(session);
             }
         }

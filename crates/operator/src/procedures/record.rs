@@ -46,6 +46,9 @@ pub struct ProcedureRecord {
     /// When nothing was left to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
+    /// Whether it lets no revision through, as none waits for it, or none does any longer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spent: bool,
 }
 
 /// How far a step is.
@@ -187,6 +190,7 @@ impl ProcedureRecord {
             cancelled: false,
             result: None,
             ended: None,
+            spent: false,
         };
         record.advance(procedure, None, now);
         record
@@ -215,6 +219,7 @@ impl ProcedureRecord {
             cancelled,
             result: None,
             ended: Some(now),
+            spent: false,
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Preconditions, PropagationPolicy};
 use serde_json::{Map, Value};
-use steersman_model::{CUT, CUT_OFF, chain};
+use steersman_model::{CUT, CUT_OFF, Digest, chain};
 use steersman_watches::procedure::{Step, Work};
 
 use super::error::StepError;
@@ -25,7 +25,7 @@ impl ProcedureReconciler {
     pub(super) async fn make(&self, session: &mut Session, stop: Option<&Stop>) -> Result<(), StepError> {
         let made = self.try_make(session).await;
         match made {
-            Ok(Some(uid)) => self.note_job(session, &uid).await,
+            Ok(Some((uid, secrets))) => self.note(session, |record| record.note_job(&uid, secrets)).await,
             // Its file has nothing to do.
             Ok(None) => self.note_outcome(session, Outcome::Succeeded, stop).await,
             Err(error) if error.is_transient() => Err(error),
@@ -36,37 +36,16 @@ impl ProcedureReconciler {
         }
     }
 
-    /// Notes the Job of the step that is under way, and what the Secrets hold that it names: by its end they may hold something
-    /// else.
-    pub(super) async fn note_job(&self, session: &mut Session, uid: &str) -> Result<(), StepError> {
-        let digest = match (self.open_step(session), &session.place) {
-            (Some((open, _)), Some(place)) => match self.job(place, &session.job_name(open), uid).await? {
-                Some(job) => {
-                    let secrets = self.secrets_of(place, &job).await?;
-                    secrets.and_then(|secrets| secrets.digest(&self.releases.signing_keys()))
-                }
-                None => None,
-            },
-            _ => None,
-        };
-        self.note(session, |record| record.note_job(uid, digest)).await
-    }
-
     async fn secrets_of(
         &self,
         place: &StepPlace,
-        job: &DynamicObject,
+        name: &str,
+        job: &Value,
     ) -> Result<Option<JobSecrets>, StepError> {
-        let secrets = secrets_of(&place.client, job).await;
-        let what = || {
-            format!(
-                "Secrets of Job {}",
-                job.metadata.name.as_deref().unwrap_or_default()
-            )
-        };
+        let secrets = secrets_of(&place.client, &place.namespace, job).await;
         secrets.map_err(|source| StepError::Request {
             attempt: "read",
-            what: what(),
+            what: format!("the Secrets of Job {name}"),
             source,
         })
     }
@@ -83,8 +62,8 @@ impl ProcedureReconciler {
         Ok(found.filter(|found| found.metadata.uid.as_deref() == Some(uid)))
     }
 
-    /// Gives the UID of the new Job; `None` where there is none to be made.
-    async fn try_make(&self, session: &Session) -> Result<Option<String>, StepError> {
+    /// Gives the UID of the new Job, and what the Secrets held before that it names; `None` where there is none to be made.
+    async fn try_make(&self, session: &Session) -> Result<Option<(String, Option<Digest>)>, StepError> {
         let (Some(place), Some(resource)) = (&session.place, &session.resource) else {
             return Err(StepError::lost());
         };
@@ -104,6 +83,8 @@ impl ProcedureReconciler {
         let owner = self.owner(&session.run, place);
         let name = session.job_name(open);
         let value = marked(object, &owner, &name);
+        let secrets = self.secrets_of(place, &name, &value).await?;
+        let secrets = secrets.and_then(|secrets| secrets.digest(&self.releases.signing_keys()));
         let jobs = place.jobs();
         let written = crate::apply::apply_new(&jobs, &name, &value).await;
         let written: ObjectMeta = written.map_err(|error| StepError::Refused {
@@ -117,7 +98,8 @@ impl ProcedureReconciler {
             .dependents()
             .note_made(&session.run.uid, &id, &written);
         tracing::info!(job = %name, step = %open.name, attempt = open.attempt, "Running step of procedure");
-        written.uid.map(Some).ok_or_else(StepError::lost)
+        let uid = written.uid.ok_or_else(StepError::lost)?;
+        Ok(Some((uid, secrets)))
     }
 
     fn template<'a>(
@@ -236,7 +218,7 @@ impl ProcedureReconciler {
         let template = self.template(session, &job.file, &parameters, open);
         let share = Arc::clone(&session.share);
         let rendered = self.releases.step_job(resource.clone(), share, template).await;
-        let secrets = self.secrets_of(place, &found).await?;
+        let secrets = self.secrets_of(place, &name, &found.data).await?;
         let keys = self.releases.signing_keys();
         let secrets = secrets.filter(|secrets| secrets.are_those(open.secrets.as_ref(), &keys));
         let (Ok(rendered), Some(JobSecrets { mut redactor, .. })) = (rendered, secrets) else {

@@ -95,7 +95,7 @@ impl Making {
             (Some(time), _) => {
                 return run_name_of(resource, procedure, &(time.as_second() / 60).to_string());
             }
-            (None, Some(want)) => want.text(),
+            (None, Some(want)) => return want.name.clone(),
             (None, None) => self.request.clone().unwrap_or_default(),
         };
         run_name(resource, &self.uid, procedure, &text)

@@ -1,11 +1,13 @@
 //! What a release and the runs of its procedures agree on, from the side of the release: which values it keeps, which runs it
 //! waits for, and how far it is.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use steersman_model::{Inputs, ObjectId, ReleaseStatus};
 use tokio::time::Instant;
 
-use super::awaited_runs::{COMES_AFTER, gates, is_secret, path_of, told};
+use super::awaited_runs::{COMES_AFTER, brings_more, gates, is_of_others, is_secret, path_of, told};
 use super::decide::begins_revision;
 use super::dependencies::Waiting;
 use super::error::ReconcileError;
@@ -33,13 +35,6 @@ pub(super) struct Agreed {
     answer: Option<Answer>,
     /// What the release is made of with all of that.
     inputs: Option<Inputs>,
-}
-
-impl Agreed {
-    /// Whether a step gives values, so that another revision is its work.
-    pub(super) fn is_of_step(&self) -> bool {
-        self.asked.is_some()
-    }
 }
 
 impl ReconcileSettings {
@@ -102,20 +97,19 @@ impl Observer<'_> {
         };
         let mut wants = Vec::new();
         let begins = begins_revision(observed);
-        let is_deployed = |observed: &Observed| {
-            observed
-                .last
-                .as_ref()
-                .is_some_and(|last| last.status == ReleaseStatus::Deployed)
-        };
-        let waiting = if !begins && is_deployed(observed) {
+        let last = observed.last.as_ref();
+        let is_deployed = last.is_some_and(|last| last.status == ReleaseStatus::Deployed);
+        let is_refused = observed.refused == Some(observed.inputs);
+        let is_free = directions.asked.is_none() && directions.exclusive.is_none();
+        let is_waiting = cache.waiting.is_some();
+        let waiting = if !begins && is_deployed {
             let wanted = self.wanted(session, current)?;
             let waiting = self.unreached(session, (held, directions), &mut wants);
             wanted.map(|wanted| {
                 observed.inputs = wanted;
                 waiting
             })
-        } else if begins && cache.waiting.is_none() {
+        } else if begins && !is_waiting {
             let known = cache.known.as_ref();
             match (&directions.asked, &directions.exclusive) {
                 (Some(asked), _) => {
@@ -131,7 +125,9 @@ impl Observer<'_> {
         } else {
             None
         };
-        coordination.want(&session.key(), wants);
+        // While others hold the release, or what was tried last is tried again, nobody can tell what it wants after that.
+        let is_settled = is_free && !is_waiting && !is_refused && (begins || is_deployed);
+        coordination.want(&session.key(), wants, is_settled);
         let overlay = || {
             cache
                 .known
@@ -170,9 +166,8 @@ impl Observer<'_> {
             }
             let generation = session.generation.unwrap_or_default();
             let what = Wanted::Change(change.clone(), generation);
-            let want = Want {
-                procedure: *place,
-                what,
+            let Some(want) = self.want(session, *place, what) else {
+                continue;
             };
             let said = self.gate(session, &want, &told(self.settings, *place, change));
             let unreached = || {
@@ -194,6 +189,22 @@ impl Observer<'_> {
         waiting.unwrap_or_else(other)
     }
 
+    /// A run of a procedure, with its name: of those for one thing that of which none has let something through.
+    fn want(&self, session: &Session, procedure: usize, what: Wanted) -> Option<Want> {
+        let of = &self.settings.procedures.get(procedure)?.name;
+        let (resource, uid) = (&session.owner.name, &session.owner.uid);
+        let named = |round: u32| run_name(resource, uid, of, &what.text(round));
+        let name = match what {
+            Wanted::Gate(_) => self.coordination?.fresh(&session.key(), of, named),
+            Wanted::Change(..) => named(0),
+        };
+        Some(Want {
+            procedure,
+            what,
+            name,
+        })
+    }
+
     /// For which runs another revision waits.
     fn before(
         &self,
@@ -203,7 +214,9 @@ impl Observer<'_> {
         wants: &mut Vec<Want>,
     ) -> Result<Option<Waiting>, ReconcileError> {
         let last = observed.last.as_ref();
-        wants.append(&mut gates(session, self.settings, (current, known), last)?);
+        for (procedure, text) in gates(session, self.settings, (current, known), last)? {
+            wants.extend(self.want(session, procedure, Wanted::Gate(text)));
+        }
         let mut unended = wants
             .iter()
             .filter_map(|want| self.gate(session, want, COMES_AFTER));
@@ -219,34 +232,42 @@ impl Observer<'_> {
         (observed, asked): (&Observed, &Asked),
         wants: &mut Vec<Want>,
     ) -> Result<Option<(Waiting, Answer)>, ReconcileError> {
-        let reached = observed.last.as_ref().and_then(|last| last.inputs);
-        if reached.is_none_or(|reached| reached.chart == current.inputs.chart) {
+        let reached = known.and_then(KnownRelease::last_values).map(Arc::as_ref);
+        if !brings_more(reached, current, observed) {
             return Ok(None);
         }
         let Some(waiting) = self.before(session, (current, known), observed, wants)? else {
             return Ok(None);
         };
-        let is_in_effect = known.and_then(KnownRelease::last_values).is_some_and(|last| {
+        let is_reached = reached.is_some_and(|last| {
             (&last.config, &last.overlay) == (&current.own_values, current.held.overlay())
         });
-        Ok(match (is_in_effect, asked.is_of_end) {
-            (true, _) => Some((waiting, Answer::Done)),
-            (false, true) => None,
-            (false, false) => {
-                let words = format!(
-                    "the release would get another chart with its values, and {}",
-                    waiting.message()
-                );
-                Some((waiting, Answer::Failed(words)))
+        let last = observed
+            .last
+            .as_ref()
+            .filter(|last| is_reached && !is_of_others(last));
+        let failed = || {
+            let words = waiting.message();
+            let words = format!(
+                "the release would get more than its values with them, such as another chart, and {words}"
+            );
+            Answer::Failed(words)
+        };
+        let answer = match last.map(|last| last.status) {
+            Some(ReleaseStatus::Deployed) => Answer::Done,
+            Some(ReleaseStatus::PendingInstall | ReleaseStatus::PendingUpgrade) => {
+                Answer::UnderWay("a revision with them is under way".to_owned())
             }
-        })
+            _ if asked.is_of_end => return Ok(None),
+            _ => failed(),
+        };
+        Ok(Some((waiting, answer)))
     }
 
     /// Whether a run is waited for; `None` where it has succeeded.
     fn gate(&self, session: &Session, want: &Want, why: &str) -> Option<Waiting> {
         let procedure = self.settings.procedures.get(want.procedure)?;
-        let (name, uid) = (&session.owner.name, &session.owner.uid);
-        let name = run_name(name, uid, &procedure.name, &want.text());
+        let name = &want.name;
         let run = format!("{} {name}", procedure.run_kind);
         let run_of = (procedure.name.as_str(), name.as_str());
         match self

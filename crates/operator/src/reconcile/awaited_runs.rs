@@ -1,7 +1,7 @@
 //! The runs that a release waits for, by what its resource says and what was reached. Pure.
 
-use serde_json::Value;
-use steersman_model::{Digest, digest_of_json};
+use serde_json::{Value, json};
+use steersman_model::{Digest, Inputs, digest_of_json};
 use steersman_watches::procedure::{Change, Procedure};
 
 use super::ReconcileSettings;
@@ -9,29 +9,31 @@ use super::error::ReconcileError;
 use super::observe::own_values;
 use super::release_cache::KnownRelease;
 use super::session::{PreparedRelease, Session};
-use super::state::LastRevision;
-use crate::coordination::{Want, Wanted};
+use super::state::{LastRevision, Observed};
+use crate::coordination::LastValues;
 
 /// Why a run is waited for that comes before a revision.
 pub(super) const COMES_AFTER: &str = "another revision comes after it";
 
-/// The runs for which another revision waits than the `last` one, which `current` would be.
+/// For which procedures another revision waits than the `last` one, which `current` would be, and what stands for that revision.
 pub(super) fn gates(
     session: &Session,
     settings: &ReconcileSettings,
     (current, known): (&PreparedRelease, Option<&KnownRelease>),
     last: Option<&LastRevision>,
-) -> Result<Vec<Want>, ReconcileError> {
+) -> Result<Vec<(usize, String)>, ReconcileError> {
     let Some(last) = last.filter(|last| last.deployed_before) else {
         return Ok(Vec::new());
     };
     let reached = known.and_then(KnownRelease::last_values);
-    let reached = reached.map_or(Value::Null, |last| Value::Object(last.config.clone()));
+    let values = reached.map_or(Value::Null, |last| Value::Object(last.config.clone()));
     let next = Value::Object(current.own_values.clone());
-    let is_other_chart = last.inputs.map(|inputs| inputs.chart) != Some(current.inputs.chart);
+    let is_other = is_of_others(last) || reached.is_none_or(|reached| is_other_chart(reached, current));
+    // Nobody knows which of its values an object has.
+    let is_other = is_other || reached.is_some_and(|reached| reached.sources != current.sources);
     let applies = |procedure: &Procedure| {
         let mut before = procedure.before.iter();
-        before.any(|before| before.applies(&reached, &next, is_other_chart))
+        before.any(|before| before.applies(&values, &next, is_other))
     };
     let all = settings.procedures.iter().enumerate();
     let places: Vec<usize> = all
@@ -41,19 +43,43 @@ pub(super) fn gates(
     if places.is_empty() {
         return Ok(Vec::new());
     }
-    // What was deployed, and what is wanted instead by others than steps: those of the run itself make revisions meanwhile, and
-    // a run opens its gate once.
-    let since = known.and_then(|known| known.values.since);
-    let since = since.map_or_else(String::new, |since| since.to_string());
+    // Of what others than steps want: those of the run itself make revisions meanwhile.
     let own = digest_of_json(&Value::Object(own_values(session, settings)?));
-    let chart = current.inputs.chart;
+    let sources = digest_of_json(&json!(current.sources));
+    let Inputs {
+        chart, post_render, ..
+    } = current.inputs;
+    let post_render = post_render.map_or_else(String::new, |digest| digest.to_string());
     let generation = session.generation.unwrap_or_default();
-    let text = Digest::of(format!("{since} {generation} {chart} {own}").as_bytes()).to_string();
-    let wants = places.into_iter().map(|procedure| Want {
-        procedure,
-        what: Wanted::Gate(text.clone()),
+    let text = format!("{generation} {chart} {post_render} {own} {sources}");
+    let text = Digest::of(text.as_bytes()).to_string();
+    Ok(places.into_iter().map(|place| (place, text.clone())).collect())
+}
+
+/// Whether somebody else has made the newest revision: nobody knows of what.
+pub(super) fn is_of_others(last: &LastRevision) -> bool {
+    last.inputs.is_none()
+}
+
+fn is_other_chart(reached: &LastValues, current: &PreparedRelease) -> bool {
+    reached
+        .inputs
+        .is_none_or(|reached| reached.chart != current.inputs.chart)
+}
+
+/// Whether the values of a step would bring something else with them than these values.
+pub(super) fn brings_more(
+    reached: Option<&LastValues>,
+    current: &PreparedRelease,
+    observed: &Observed,
+) -> bool {
+    let is_of_others = observed.last.as_ref().is_some_and(is_of_others);
+    let differs = reached.is_none_or(|reached| {
+        let post_render = reached.inputs.and_then(|reached| reached.post_render);
+        let is_rendered_anew = post_render != current.inputs.post_render;
+        is_other_chart(reached, current) || is_rendered_anew || reached.sources != current.sources
     });
-    Ok(wants.collect())
+    is_of_others || differs || observed.lookups_changed
 }
 
 /// For which run the release would wait, if for any, were it made of this; `begins` another revision, or not.
@@ -68,7 +94,7 @@ pub(super) fn would_wait(
     } else {
         Vec::new()
     };
-    let gates = gates.iter().map(|want| (want.procedure, COMES_AFTER.to_owned()));
+    let gates = gates.iter().map(|(place, _)| (*place, COMES_AFTER.to_owned()));
     let changes = changes
         .iter()
         .filter(|(_, change)| !begins && !is_secret(session, change));

@@ -135,8 +135,6 @@ pub(super) struct KnownRelease {
 pub(super) struct KnownValues {
     newest: Option<Arc<LastValues>>,
     deployed: Option<Arc<LastValues>>,
-    /// Since when the deployed revision has differed from others by what steps of procedures do.
-    pub(super) since: Option<Timestamp>,
     /// Whether what the newest one has done is undone.
     is_undone: bool,
 }
@@ -144,8 +142,9 @@ pub(super) struct KnownValues {
 impl KnownValues {
     fn of(revisions: &[Stored]) -> Self {
         let newest = revisions.last();
+        // Where others have deployed one since, ours still says what procedures keep up.
         let mut deployed = revisions.iter().rev();
-        let deployed = deployed.find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
+        let deployed = deployed.find(|stored| stored.is_signed() && stored.is_in_effect());
         let is_undone = |stored: &Stored| {
             let snapshot = &stored.snapshot;
             let has_failed = stored.record.info.status == ReleaseStatus::Failed;
@@ -154,7 +153,6 @@ impl KnownValues {
         Self {
             newest: newest.and_then(values_of),
             deployed: deployed.and_then(values_of),
-            since: deployed.and_then(row_of),
             is_undone: newest.is_some_and(is_undone),
         }
     }
@@ -177,15 +175,13 @@ impl KnownValues {
     }
 }
 
-fn row_of(stored: &Stored) -> Option<Timestamp> {
-    stored.snapshot.row().filter(|_| stored.is_signed())
-}
-
 /// The values of a revision; nobody vouches for those of one that is not signed.
 fn values_of(stored: &Stored) -> Option<Arc<LastValues>> {
     let values = || LastValues {
         overlay: stored.snapshot.overlay.clone(),
         config: stored.record.config.clone().unwrap_or_default(),
+        inputs: stored.snapshot.inputs,
+        sources: stored.snapshot.values_from.clone(),
     };
     stored.is_signed().then(|| Arc::new(values()))
 }
@@ -248,10 +244,10 @@ impl KnownRelease {
         }
     }
 
-    /// What was deployed, as far as values go; `None` where nothing ever was, or nobody vouches for it.
+    /// What the operator has deployed last, or is about to, as far as values go; `None` where nothing ever was.
     pub(super) fn last_values(&self) -> Option<&Arc<LastValues>> {
-        let last = self.last.as_ref().filter(|last| last.deployed_before)?;
-        self.values.last().filter(|_| last.inputs.is_some())
+        self.last.as_ref().filter(|last| last.deployed_before)?;
+        self.values.last()
     }
 }
 
@@ -628,7 +624,6 @@ impl ReleaseCache {
             values: KnownValues {
                 newest: values.clone(),
                 deployed: values,
-                since: row_of(stored),
                 is_undone: false,
             },
         });

@@ -73,10 +73,6 @@ pub struct Snapshot {
     /// Values that steps of procedures have put over those of the resource; they are in Helm's record as well.
     #[serde(default, skip_serializing_if = "Overlay::is_empty")]
     pub overlay: Overlay,
-    /// When the first was written of the revisions in a row of which this is one, and which steps of procedures alone have
-    /// made after that; absent in the first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<Timestamp>,
     /// Whether no revision had been deployed before it, so that it was rendered as an installation; absent where that was
     /// not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -261,11 +257,6 @@ impl Snapshot {
         let is_open = |tests: &TestRecord| tests.requested && tests.outcome.is_none();
         let is_settled = !self.tests.as_ref().is_some_and(is_open);
         self.handled_test.as_deref().filter(|_| is_settled)
-    }
-
-    /// When the first was written of the revisions in a row that steps of procedures alone have made after that.
-    pub(crate) fn row(&self) -> Option<Timestamp> {
-        self.since.or(self.written)
     }
 
     /// The Jobs among its objects that have done their work, and go by themselves.

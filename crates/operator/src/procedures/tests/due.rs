@@ -133,6 +133,7 @@ fn known(runs: &[(i64, Option<bool>)]) -> Known {
             plans: vec![Plan::default()],
         }),
         runs: runs.collect(),
+        going: BTreeMap::new(),
         next: None,
     }
 }
@@ -265,6 +266,7 @@ fn of_the_runs_that_have_ended_the_last_ones_stay_and_those_of_others() {
 fn a_run_that_the_release_wants_is_made_once_and_stays_as_long_as_it_is_wanted() {
     let key = (Some("a".to_owned()), "shop".to_owned());
     let changing = |from: i64| Want {
+        name: format!("shop-resize-{from}"),
         procedure: 0,
         what: Wanted::Change(
             Change {

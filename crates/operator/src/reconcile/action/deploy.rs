@@ -106,8 +106,6 @@ impl Deploy<'_> {
         let first_deployed = earlier.first().and_then(|first| first.record.info.first_deployed);
         let chart = &self.settings.chart;
         let record = record(session, prepared, chart, &new, first_deployed, (self.now)());
-        let before = earlier.last().filter(|before| before.is_signed());
-        let since = before.filter(|_| cache.agreed.is_of_step());
         let mut stored = Stored {
             record,
             snapshot: Snapshot {
@@ -115,7 +113,6 @@ impl Deploy<'_> {
                 lookups: session.progress.lookups().unwrap_or_default(),
                 values_from: prepared.sources.clone(),
                 overlay: prepared.held.overlay().clone(),
-                since: since.and_then(|before| before.snapshot.row()),
                 first: Some(new.first),
                 written: Some((self.now)()),
                 adopted: new.adopts,
@@ -424,7 +421,6 @@ impl Deploy<'_> {
             lookups: stored.snapshot.lookups,
             values_from: stored.snapshot.values_from,
             overlay: stored.snapshot.overlay,
-            since: stored.snapshot.since,
             first: stored.snapshot.first,
             written: stored.snapshot.written,
             // What hooks of an undoing have left is not taken for those of a later end.
