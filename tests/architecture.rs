@@ -56,8 +56,11 @@ const DIRECTION: &[(&str, &[&str])] = &[
             "yaml",
         ],
     ),
-    ("tree", &["cluster", "model", "operator", "watches"]),
-    ("ui", &["cluster", "model", "tree", "watches"]),
+    (
+        "tree",
+        &["chart", "cluster", "model", "operator", "watches", "yaml"],
+    ),
+    ("ui", &["cluster", "model", "operator", "tree", "watches"]),
     (
         "",
         &[

@@ -48,16 +48,35 @@ impl ClusterFlags {
         self.namespace.clone()
     }
 
+    /// The namespace of resources that name none.
+    pub(super) fn namespace(&self, environment: &Environment) -> String {
+        self.target(None).namespace(environment)
+    }
+
     /// What the cluster is called, for people: the context, or its user's word for it.
     pub(super) fn title(&self, environment: &Environment) -> String {
-        let target = Target {
+        self.target(None).title(environment)
+    }
+
+    /// How the cluster is reached, whoever asks.
+    pub(super) async fn configuration(&self, environment: &Environment) -> Result<kube::Config, Failure> {
+        let target = self.target(None);
+        target.configuration(environment).await.map_err(|error| {
+            let hint = error.hint().map(str::to_owned);
+            Failure::failed(error, hint)
+        })
+    }
+
+    fn target(&self, user: Option<String>) -> Target {
+        Target {
             kubeconfig: self.kubeconfig.clone(),
             overrides: Overrides {
+                namespace: self.namespace.clone(),
                 context: self.context.clone(),
+                user,
                 ..Overrides::default()
             },
-        };
-        target.title(environment)
+        }
     }
 
     /// As the kubeconfig's own user.
@@ -71,15 +90,7 @@ impl ClusterFlags {
         environment: &Environment,
         user: Option<String>,
     ) -> Result<Cluster, Failure> {
-        let target = Target {
-            kubeconfig: self.kubeconfig.clone(),
-            overrides: Overrides {
-                namespace: self.namespace.clone(),
-                context: self.context.clone(),
-                user,
-                ..Overrides::default()
-            },
-        };
+        let target = self.target(user);
         let client = target.connect(environment).await.map_err(|error| {
             let hint = error.hint().map(str::to_owned);
             Failure::failed(error, hint)

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use steersman_model::Environment;
+pub(super) use steersman_model::harmless;
 
 /// A message takes one line of this length.
 const WIDTH: usize = 100;
@@ -59,17 +60,6 @@ impl Style {
 pub(super) fn is_forbidden(environment: &Environment) -> bool {
     environment.get("NO_COLOR").is_some_and(|value| !value.is_empty())
         || environment.get("TERM") == Some("dumb")
-}
-
-/// `text` without what steers a terminal: it comes from the cluster. Line breaks stay.
-pub(super) fn harmless(text: &str) -> String {
-    text.chars()
-        .map(|character| match character {
-            '\n' | '\t' => character,
-            character if character.is_control() => '\u{fffd}',
-            character => character,
-        })
-        .collect()
 }
 
 /// A message on one line, cut where it is too long for that.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use steersman_model::Environment;
-use steersman_ui::{Config, Ui};
+use steersman_ui::{Config, Login, Ui};
 use steersman_watches::Watches;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,10 @@ Examples:
   steersman ui -n shops --watches-file=../shop-operator/watches.yaml
 
   # At a port that stays the same
-  steersman ui --address 127.0.0.1:8910";
+  steersman ui --address 127.0.0.1:8910
+
+  # In a pod: each who looks brings a token of the cluster, and sees what that may see
+  steersman ui --address 0.0.0.0:8080 --login token --host releases.example.com";
 
 /// What `ui` takes.
 #[derive(Debug, clap::Args)]
@@ -30,6 +33,14 @@ pub(super) struct Args {
     /// Where the page is: an address of this machine, and a port, 0 for a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     address: SocketAddr,
+    /// Whose rights the page has: those of the kubeconfig, for whoever has the address with its code; or those of a token of the
+    /// cluster that each brings
+    #[arg(long, value_enum, default_value_t = Door::Code)]
+    login: Door,
+    /// A name that the page answers to besides those of this machine, as browsers write it, with a port that is not that of its
+    /// scheme; more than once for several
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
     /// The watches.yaml with the kinds to show, and the health checks (`healthChecks`) to judge objects by
     #[arg(long, value_name = "FILE", default_value = "./watches.yaml")]
     watches_file: PathBuf,
@@ -37,33 +48,56 @@ pub(super) struct Args {
     cluster: ClusterFlags,
 }
 
+/// How people come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Door {
+    Code,
+    Token,
+}
+
 /// Serves the page until it is interrupted.
 pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
-    if !arguments.address.ip().is_loopback() {
+    if arguments.login == Door::Code && !arguments.address.ip().is_loopback() {
         let error = anyhow::anyhow!("{} is no address of this machine alone", arguments.address);
-        let hint = "the page has the rights of your kubeconfig: nobody else may reach it";
+        let hint = "the page has the rights of your kubeconfig: nobody else may reach it; with --login=token each brings their own";
         return Err(Failure::usage(error, Some(hint.to_owned())));
     }
     let watches = Watches::load(&arguments.watches_file, environment)?;
     block_on(async {
-        let cluster = arguments.cluster.connect(environment).await?;
         let config = Config {
             address: arguments.address,
-            hosts: Vec::new(),
+            hosts: arguments.hosts,
             namespaces: arguments.cluster.named_namespace().into_iter().collect(),
-            home: cluster.namespace.clone(),
+            home: arguments.cluster.namespace(environment),
             cluster: arguments.cluster.title(environment),
         };
-        let ui = Ui::start(config, cluster.client, watches).await.map_err(failed)?;
+        let login = match arguments.login {
+            Door::Code => Login::Code(arguments.cluster.connect(environment).await?.client),
+            Door::Token => Login::Token(Box::new(arguments.cluster.configuration(environment).await?)),
+        };
+        let ui = Ui::start(config, login, watches).await.map_err(failed)?;
         say(&ui.url().map_err(failed)?);
         let stop = CancellationToken::new();
         let interrupted = stop.clone();
         tokio::spawn(async move {
-            let _ = tokio::signal::ctrl_c().await;
+            ended().await;
             interrupted.cancel();
         });
         ui.serve(stop).await.map_err(failed)
     })
+}
+
+/// Waits until somebody has it end: at a keyboard, or the kubelet.
+async fn ended() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated.recv() => {}
+    }
 }
 
 /// The address is all that a script needs.
@@ -73,7 +107,7 @@ fn say(url: &str) {
     let _ = if is_terminal {
         writeln!(
             output,
-            "The page is at {url}\nThe address counts once. Ctrl+C ends the page."
+            "The page is at {url}\nAn address with a code counts once. Ctrl+C ends the page."
         )
     } else {
         writeln!(output, "{url}")

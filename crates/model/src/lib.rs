@@ -37,6 +37,7 @@ mod documents;
 mod duration;
 mod environment;
 mod error;
+mod harmless;
 mod object;
 mod release_name;
 mod revision;
@@ -54,6 +55,7 @@ pub use documents::{
 pub use duration::{DurationError, parse_duration};
 pub use environment::Environment;
 pub use error::{CUT, CUT_OFF, chain, old_certificate, one_line};
+pub use harmless::harmless;
 pub use object::{
     ApiKind, DocumentError, FIELD_MANAGER, ObjectId, RESOURCE_POLICY, RenderedObject, is_keep,
     is_part_of_a_path,

@@ -7,13 +7,31 @@
 //!
 //! Everything is read with the rights of the client that is given. What that may not read is said, or fails.
 
+mod compare;
 mod error;
+mod events;
+mod logs;
 mod object;
 mod observe;
+mod owners;
+mod plan;
 mod pod;
+mod rights;
+mod runs;
+mod text;
+mod values;
 mod view;
 mod workload;
 
+pub use compare::{ObjectChange, RevisionChanges, compare, redactor_of};
 pub use error::TreeError;
+pub use events::{EventView, events};
+pub use logs::{containers, last_lines};
 pub use observe::{Resources, checks_of, revision_view};
+pub use owners::{OwnerView, owners};
+pub use plan::{PlanView, dry_run};
+pub use rights::may;
+pub use runs::{RunView, StepView, runs_of};
+pub use text::{unified, without_former, yaml};
+pub use values::{ValueView, values_by_source};
 pub use view::{Condition, ObjectView, PodView, ReleaseView, RevisionView, StageView, Verdict, WaitingView};

@@ -1,89 +1,70 @@
-//! What the answers are made of: the cluster as it is known, and as it is asked.
+//! What the answers are made of.
 
 use std::sync::Arc;
 
 use askama::Template;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
-use jiff::Timestamp;
-use kube::Client;
-use kube::api::DynamicObject;
-use steersman_cluster::RequestError;
-use steersman_cluster::discovery::Discovery;
-use steersman_tree::{Resources, TreeError, checks_of, revision_view};
-use steersman_watches::Watches;
+use kube::core::GroupVersionKind;
+use steersman_watches::{Watch, Watches};
 
-use crate::access::{Hosts, Sessions};
-use crate::feed::Feed;
-use crate::page::{Kind, List, Message, Release};
-use crate::rows::{Query, Row};
+use crate::access::{Hosts, Session, Sessions, Tokens};
+use crate::address::Kind;
+use crate::pages::Message;
+use crate::site::{Scope, Site};
 
 /// What all answers are made of.
 pub(crate) struct App {
     pub(crate) cluster: String,
     pub(crate) hosts: Hosts,
-    pub(crate) sessions: Sessions,
-    pub(crate) client: Client,
-    pub(crate) discovery: Discovery,
+    pub(crate) sessions: Sessions<Arc<Site>>,
+    pub(crate) door: Door,
     pub(crate) watches: Watches,
-    pub(crate) kinds: Vec<Kind>,
-    pub(crate) feed: Arc<Feed>,
+    pub(crate) scope: Scope,
 }
+
+/// How people come in.
+pub(crate) enum Door {
+    /// By a code, to the cluster as who has started the page sees it.
+    Code(Arc<Site>),
+    /// By a token of theirs, to the cluster as they see it.
+    Token(Box<Tokens>),
+}
+
+/// Who asks.
+pub(crate) type Visitor = Session<Arc<Site>>;
 
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("App")
-            .field("kinds", &self.kinds)
+            .field("cluster", &self.cluster)
             .finish_non_exhaustive()
     }
 }
 
 impl App {
-    /// The rows that somebody looks for.
-    pub(crate) fn list(&self, query: &Query) -> List {
-        List::of(&self.feed.state(), query, &self.kinds, Timestamp::now())
+    /// Who asks, if that is known: by a session, or by the token that a proxy sends with each request.
+    pub(crate) async fn visitor(&self, headers: &HeaderMap) -> Option<Visitor> {
+        if let Door::Token(tokens) = &self.door
+            && let Some(token) = bearer(headers)
+        {
+            let site = tokens.site(token, &self.watches, &self.scope).await.ok()?;
+            let visitor = Session::new(site, token);
+            return visitor.of.is_taken().await.then_some(visitor);
+        }
+        let visitor = self.sessions.admit(headers)?;
+        if visitor.of.is_taken().await {
+            return Some(visitor);
+        }
+        self.sessions.end(headers);
+        None
     }
 
-    /// The kind of this name.
-    pub(crate) fn named(&self, name: &str) -> Option<&Kind> {
-        self.kinds.iter().find(|kind| kind.name == name)
-    }
-
-    /// What the list has of a resource now.
-    pub(crate) fn row(&self, of: &Kind, namespace: &str, name: &str) -> Option<Row> {
-        let place = self.kinds.iter().position(|kind| kind.name == of.name)?;
-        // The address of one without a namespace says so.
-        let namespace = if of.resource.namespaced { namespace } else { "" };
-        self.feed
-            .state()
-            .rows
-            .get(&(place, namespace.into(), name.into()))
-            .cloned()
-    }
-
-    /// A release as it is now; `None` where there is no such resource.
-    pub(crate) async fn release(
-        &self,
-        Kind { api, resource, .. }: &Kind,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<Release>, TreeError> {
-        let resources = resource.objects(&self.client, Some(namespace));
-        let found: Option<DynamicObject> = resources.get_opt(name).await.map_err(RequestError::from)?;
-        let Some(object) = found else {
-            return Ok(None);
-        };
-        let served = self.discovery.served().await?;
-        let tree = Resources {
-            client: &self.client,
-            served: &served,
-        };
-        let revisions = tree.revisions(api, &object).await?;
-        let view = tree
-            .judge(api, &object, &revisions, checks_of(Some(&self.watches), api))
-            .await?;
-        let history = revisions.iter().map(revision_view).collect();
-        Ok(Some(Release::of(view, history)))
+    /// The entry of a kind that is released from a chart.
+    pub(crate) fn watch(&self, kind: &Kind) -> Option<&Watch> {
+        let api = &kind.api;
+        self.watches
+            .get(&GroupVersionKind::gvk(&api.group, &api.version, &api.kind))
     }
 
     /// A page with a few words. Nobody without a session is told which cluster it is.
@@ -96,6 +77,13 @@ impl App {
         let message = Message { cluster, title, text };
         answer(status, &message)
     }
+}
+
+/// The token of a request that carries one.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let text = headers.get("authorization")?.to_str().ok()?;
+    let (scheme, token) = text.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
 /// A page, or the word that there is none.

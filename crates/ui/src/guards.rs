@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Query, Request, State};
+use axum::extract::{Form, Query, Request, State};
 use axum::http::header::{LOCATION, SET_COOKIE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use crate::access::harden;
-use crate::app::App;
+use crate::app::{App, Door, answer};
+use crate::pages::LoginPage;
+use crate::site::Site;
 
 /// Answers to known names alone, and says to the browser what it may do.
 pub(crate) async fn with_host(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
@@ -28,29 +30,46 @@ pub(crate) async fn with_host(State(app): State<Arc<App>>, request: Request, nex
 }
 
 /// Lets those in who have a session, and nobody from a page of others.
-pub(crate) async fn with_session(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let headers = request.headers();
-    if !app.sessions.admit(headers) {
-        return app.message(
-            StatusCode::UNAUTHORIZED,
-            "There is no session",
-            "Open the address that steersman has printed. It counts once: for another one, start it again.",
-        );
-    }
-    // A browser says from where a stream is asked for by other pages, and nothing where it is its own.
-    let is_foreign = headers.contains_key("origin") && !app.hosts.is_own(headers);
-    let is_cross = headers
-        .get("sec-fetch-site")
-        .is_some_and(|site| site != "same-origin" && site != "none");
-    let is_stream = request.uri().path().ends_with("/events");
-    if is_foreign || (is_stream && is_cross) {
+pub(crate) async fn with_session(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let Some(visitor) = app.visitor(request.headers()).await else {
+        return without_session(&app, &request);
+    };
+    if is_of_others(&app, &request) {
         return app.message(
             StatusCode::FORBIDDEN,
             "Not from there",
             "Another page has asked for this.",
         );
     }
+    request.extensions_mut().insert(visitor);
     next.run(request).await
+}
+
+fn without_session(app: &App, request: &Request) -> Response {
+    let is_page = request.method() == Method::GET && !request.uri().path().ends_with("/events");
+    if is_page && matches!(app.door, Door::Token(_)) {
+        return (StatusCode::SEE_OTHER, [(LOCATION, "/login")]).into_response();
+    }
+    app.message(
+        StatusCode::UNAUTHORIZED,
+        "There is no session",
+        "Open the address that steersman has printed. It counts once: for another one, start it again.",
+    )
+}
+
+/// Whether a page of others has had the browser ask. A browser says from where a form or a stream is asked for by other pages; a
+/// form says so in any case.
+fn is_of_others(app: &App, request: &Request) -> bool {
+    let headers = request.headers();
+    let has_origin = headers.contains_key("origin");
+    let changes = request.method() != Method::GET && request.method() != Method::HEAD;
+    if (has_origin || changes) && !app.hosts.is_own(headers) {
+        return true;
+    }
+    let is_cross = headers
+        .get("sec-fetch-site")
+        .is_some_and(|site| site != "same-origin" && site != "none");
+    is_cross && (changes || request.uri().path().ends_with("/events"))
 }
 
 #[derive(Deserialize)]
@@ -59,29 +78,79 @@ pub(crate) struct Login {
     code: String,
 }
 
+/// Begins a session by a code, or asks for a token.
 pub(crate) async fn login(
     State(app): State<Arc<App>>,
     Query(login): Query<Login>,
     headers: HeaderMap,
 ) -> Response {
-    let cookie = match app.sessions.begin(&login.code) {
-        Ok(Some(cookie)) => HeaderValue::from_str(&cookie).ok(),
+    match &app.door {
+        Door::Token(_) => token_page(StatusCode::OK, ""),
+        Door::Code(site) if app.sessions.take_code(&login.code) => begin(&app, site),
         // Somebody has opened the same address twice.
-        Ok(None) if app.sessions.admit(&headers) => {
-            return (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response();
+        Door::Code(_) if app.sessions.admit(&headers).is_some() => {
+            (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response()
         }
-        Ok(None) | Err(_) => None,
-    };
-    match cookie {
-        Some(cookie) => {
-            let mut response = (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response();
-            response.headers_mut().insert(SET_COOKIE, cookie);
-            response
-        }
-        None => app.message(
+        Door::Code(_) => app.message(
             StatusCode::UNAUTHORIZED,
             "This code does not count",
             "A code begins one session, and another one has been begun by it, or it is of an earlier start.",
         ),
     }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct TokenForm {
+    #[serde(default)]
+    token: String,
+}
+
+/// Begins a session by a token.
+pub(crate) async fn login_by_token(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Form(form): Form<TokenForm>,
+) -> Response {
+    let Door::Token(tokens) = &app.door else {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    };
+    if !app.hosts.is_own(&headers) {
+        return app.message(
+            StatusCode::FORBIDDEN,
+            "Not from there",
+            "Another page has asked for this.",
+        );
+    }
+    match tokens.site(&form.token, &app.watches, &app.scope).await {
+        Ok(site) => begin(&app, &site),
+        Err(why) => token_page(StatusCode::UNAUTHORIZED, &why),
+    }
+}
+
+/// Ends a session.
+pub(crate) async fn logout(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
+    let mut response = (StatusCode::SEE_OTHER, [(LOCATION, "/login")]).into_response();
+    if app.hosts.is_own(&headers)
+        && let Ok(cookie) = HeaderValue::from_str(&app.sessions.end(&headers))
+    {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
+}
+
+fn token_page(status: StatusCode, refused: &str) -> Response {
+    // Nobody without a session is told which cluster it is.
+    let page = LoginPage { cluster: "", refused };
+    answer(status, &page)
+}
+
+fn begin(app: &App, site: &Arc<Site>) -> Response {
+    let begun = app.sessions.begin(Arc::clone(site)).ok();
+    let cookie = begun.and_then(|cookie| HeaderValue::from_str(&cookie).ok());
+    let Some(cookie) = cookie else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let mut response = (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response();
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    response
 }

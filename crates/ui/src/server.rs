@@ -2,23 +2,27 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::middleware;
-use axum::routing::get;
+use axum::routing::{get, post};
 use kube::Client;
-use kube::core::GroupVersionKind;
-use steersman_cluster::discovery::{Discovery, DiscoveryError, Resource};
-use steersman_model::ApiKind;
+use steersman_cluster::discovery::DiscoveryError;
 use steersman_watches::Watches;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Hosts, Sessions};
-use crate::app::App;
-use crate::feed::Feed;
-use crate::page::Kind;
+use crate::access::{Hosts, Sessions, Tokens};
+use crate::app::{App, Door};
+use crate::site::{Scope, Site};
 use crate::{answers, guards};
+
+/// A form has at most so many bytes.
+const MOST_SENT: usize = 64 * 1024;
+/// How long a session lasts that nobody uses: one that a code has begun, and one of a token.
+const IDLE: [Duration; 2] = [Duration::from_hours(12), Duration::from_hours(1)];
 
 /// What the page is served with.
 #[derive(Clone, Debug)]
@@ -33,6 +37,23 @@ pub struct Config {
     pub home: String,
     /// What the cluster is called, for people.
     pub cluster: String,
+}
+
+/// With whose rights the cluster is seen.
+pub enum Login {
+    /// With those of this client, by whoever has the code that the address carries.
+    Code(Client),
+    /// With those of the token that each brings, at this cluster; whom the configuration names does not count.
+    Token(Box<kube::Config>),
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Code(_) => "Code",
+            Self::Token(_) => "Token",
+        })
+    }
 }
 
 /// Why there is no page.
@@ -61,68 +82,62 @@ pub enum UiError {
 ///
 /// # Guarantees
 /// It answers to the names of [`Config`] alone, and nobody without a session is shown anything of the cluster. A session begins by
-/// a code that counts once. Nothing is changed by a GET, and nothing of another host is loaded.
+/// a code that counts once, or by a token that the cluster takes, whose rights it has. Nothing is changed by a GET, nothing without
+/// a form of the session, and nothing of another host is loaded.
 #[derive(Debug)]
 pub struct Ui {
     listener: TcpListener,
     address: SocketAddr,
     app: Arc<App>,
-    stop: CancellationToken,
 }
 
 impl Ui {
-    /// Listens, and begins to look at the resources of the kinds of `watches`.
+    /// Listens, and begins to look at the resources of the kinds of `watches`; where people bring tokens, when they do.
     ///
     /// # Errors
     /// See [`UiError`].
-    pub async fn start(config: Config, client: Client, watches: Watches) -> Result<Self, UiError> {
+    pub async fn start(config: Config, login: Login, watches: Watches) -> Result<Self, UiError> {
         let listen = |source| UiError::Listen {
             address: config.address,
             source,
         };
         let listener = TcpListener::bind(config.address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let discovery = Discovery::new(client.clone());
-        let served = discovery.served().await?;
-        let mut kinds = Vec::new();
-        for gvk in kinds_of(&watches) {
-            let api = ApiKind {
-                group: gvk.group.clone(),
-                version: gvk.version.clone(),
-                kind: gvk.kind.clone(),
-            };
-            if let Some(resource) = served.resource(&api) {
-                let name = format!("{}.{}", resource.api.plural, api.group);
-                let resource = resource.clone();
-                kinds.push(Kind { api, resource, name });
+        let scope = Scope {
+            namespaces: config.namespaces,
+            home: config.home,
+        };
+        let [by_code, by_token] = IDLE;
+        let (door, idle) = match login {
+            Login::Code(client) => {
+                let site = Site::start(client, &watches, &scope).await?;
+                (Door::Code(Arc::new(site)), by_code)
             }
-        }
-        let stop = CancellationToken::new();
-        let resources: Vec<Resource> = kinds.iter().map(|kind| kind.resource.clone()).collect();
-        let feed = Feed::start(&client, &resources, &config.namespaces, &config.home, &stop);
+            Login::Token(base) => (Door::Token(Box::new(Tokens::new(*base))), by_token),
+        };
         let app = App {
             cluster: config.cluster,
             hosts: Hosts::new(address.port(), &config.hosts),
-            sessions: Sessions::new(address.port()),
-            client,
-            discovery,
+            sessions: Sessions::new(address.port(), idle),
+            door,
             watches,
-            kinds,
-            feed,
+            scope,
         };
         Ok(Self {
             listener,
             address,
             app: Arc::new(app),
-            stop,
         })
     }
 
-    /// Where the page is, with a code that begins one session. The one before counts no longer.
+    /// Where the page is; with a code that begins one session, where that is how people come in. The one before counts no longer.
     ///
     /// # Errors
     /// The system gives no random bytes.
     pub fn url(&self) -> Result<String, UiError> {
+        if matches!(self.app.door, Door::Token(_)) {
+            return Ok(format!("http://{}/", self.address));
+        }
         let code = self.app.sessions.code().map_err(UiError::Randomness)?;
         Ok(format!("http://{}/login?code={code}", self.address))
     }
@@ -132,43 +147,46 @@ impl Ui {
     /// # Errors
     /// The listener has failed.
     pub async fn serve(self, stop: CancellationToken) -> Result<(), UiError> {
-        let (app, ended) = (Arc::clone(&self.app), self.stop.clone());
-        let router = Router::new()
-            .route("/", get(answers::list))
-            .route("/events", get(answers::list_events))
-            .route("/releases/{kind}/{namespace}/{name}", get(answers::release))
-            .route(
-                "/releases/{kind}/{namespace}/{name}/events",
-                get(answers::release_events),
-            )
-            .fallback(answers::nothing)
-            .layer(middleware::from_fn_with_state(
-                Arc::clone(&app),
-                guards::with_session,
-            ))
-            .route("/login", get(guards::login))
-            .route("/assets/{name}", get(answers::asset))
-            .layer(middleware::from_fn_with_state(
-                Arc::clone(&app),
-                guards::with_host,
-            ))
-            .with_state(app);
         // Streams of events have no end of their own.
         let served = stop
-            .run_until_cancelled(axum::serve(self.listener, router).into_future())
+            .run_until_cancelled(axum::serve(self.listener, router(self.app)).into_future())
             .await;
-        ended.cancel();
         served.unwrap_or(Ok(())).map_err(UiError::Served)
     }
 }
 
-/// The kinds of entries, each once.
-fn kinds_of(watches: &Watches) -> Vec<&GroupVersionKind> {
-    let charts = watches.into_iter().map(|watch| &watch.gvk);
-    let mut kinds: Vec<&GroupVersionKind> = charts
-        .chain(watches.ansible().iter().map(|watch| &watch.gvk))
-        .collect();
-    kinds.sort_by_key(|gvk| (&gvk.group, &gvk.kind, &gvk.version));
-    kinds.dedup();
-    kinds
+fn router(app: Arc<App>) -> Router {
+    let release = "/releases/{kind}/{namespace}/{name}";
+    let below = |page: &str| format!("{release}/{page}");
+    Router::new()
+        .route("/", get(answers::list))
+        .route("/events", get(answers::list_events))
+        .route(release, get(answers::release))
+        .route(&below("events"), get(answers::release_events))
+        .route(&below("plan"), get(answers::plan))
+        .route(&below("values"), get(answers::values))
+        .route(&below("compare"), get(answers::compared))
+        .route(&below("object"), get(answers::object))
+        .route(&below("logs"), get(answers::logs))
+        .route(&below("logs/events"), get(answers::log_events))
+        .route(
+            &below("actions/{action}"),
+            get(answers::confirm).post(answers::done),
+        )
+        .fallback(answers::nothing)
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&app),
+            guards::with_session,
+        ))
+        .route("/login", get(guards::login).post(guards::login_by_token))
+        .route("/logout", post(guards::logout))
+        .route("/assets/{name}", get(answers::asset))
+        .layer(DefaultBodyLimit::max(MOST_SENT))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&app),
+            guards::with_host,
+        ))
+        // Of who watches over the program, and knows it by an address alone.
+        .route("/healthz", get(async || "ok\n"))
+        .with_state(app)
 }

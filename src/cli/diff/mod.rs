@@ -1,22 +1,16 @@
 //! `diff`: what the operator would do with resources as they are, or as a file has them.
 
-mod former;
 mod subject;
 mod text;
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::anyhow;
 use steersman_model::Environment;
-use steersman_operator::dependents::Interests;
-use steersman_operator::reconcile::{DryRun, ReconcileError, ReconcileSettings, Reconciler, Shared};
-use steersman_operator::release::Signer;
+use steersman_operator::reconcile::{DryRun, ReconcileError};
 use steersman_watches::Watches;
 pub(super) use subject::{Subject, read_files};
-use tokio_util::sync::CancellationToken;
 
 use super::Failure;
 use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
@@ -104,15 +98,10 @@ fn diff_all(arguments: Args, environment: &Environment) -> Result<bool, Failure>
 
 /// What the operator would do with a resource.
 pub(super) async fn dry_run(cluster: &Cluster, subject: Subject<'_>) -> Result<DryRun, ReconcileError> {
-    let stop = CancellationToken::new();
-    let shared = Shared::new(
-        cluster.client.clone(),
-        Arc::new(Signer::unchecked()),
-        Interests::default(),
-        BTreeSet::new(),
-        stop,
-    );
-    let settings = Arc::new(ReconcileSettings::new(subject.watch));
-    let reconciler = Reconciler::new(shared, settings, subject.resource);
-    reconciler.dry_run(subject.object).await
+    let Subject {
+        object,
+        resource,
+        watch,
+    } = subject;
+    steersman_tree::dry_run(&cluster.client, watch, resource, object).await
 }

@@ -2,17 +2,12 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
-use similar::TextDiff;
+use serde_json::Value;
 use steersman_operator::reconcile::{DryRun, ObjectDryRun, ObjectResult};
 use steersman_operator::status::Redactor;
+use steersman_tree::{unified, without_former};
 
-use super::former::without_former;
 use crate::cli::style::{Style, Tone, harmless};
-
-/// kubectl's annotation with all of an object, values of a Secret included.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-pub(super) const MASK: &str = "***";
 
 /// How many objects would not be applied.
 pub(super) fn refused(dry_run: &DryRun) -> usize {
@@ -138,22 +133,9 @@ fn diff(
     redactor: &Redactor,
     style: Style,
 ) -> String {
-    let (before, after) = masked(before, after);
-    let text = |object: &Option<Value>| {
-        let text = object.as_ref().map(steersman_yaml::to_string).unwrap_or_default();
-        harmless(&redactor.mask(&text))
-    };
-    let (old, new) = (text(&before), text(&after));
-    if old == new {
+    let Some(unified) = unified(id, before, after, redactor) else {
         return "  only values that are masked differ\n".to_owned();
-    }
-    let name = |object: &Option<Value>| if object.is_some() { id } else { "/dev/null" };
-    let diff = TextDiff::from_lines(old.as_str(), new.as_str());
-    let mut unified = diff.unified_diff();
-    let unified = unified
-        .context_radius(3)
-        .header(name(&before), name(&after))
-        .to_string();
+    };
     let lines = unified.lines().enumerate().map(|(number, line)| {
         let tone = match line.chars().next() {
             _ if number < 2 => Tone::Bold,
@@ -167,53 +149,6 @@ fn diff(
     lines.collect()
 }
 
-/// Both states without the values of a Secret: what changes, changes its mask.
-fn masked(before: Option<&Value>, after: Option<&Value>) -> (Option<Value>, Option<Value>) {
-    let is_secret = |object: &Value| object["apiVersion"] == "v1" && object["kind"] == "Secret";
-    let (mut before, mut after) = (before.cloned(), after.cloned());
-    if !before.iter().chain(&after).any(is_secret) {
-        return (before, after);
-    }
-    for object in before.iter_mut().chain(&mut after) {
-        if let Some(annotations) = object
-            .pointer_mut("/metadata/annotations")
-            .and_then(Value::as_object_mut)
-            && let Some(value) = annotations.get_mut(LAST_APPLIED)
-        {
-            *value = MASK.into();
-        }
-    }
-    for part in ["data", "stringData"] {
-        let values = |object: &Option<Value>| -> Map<String, Value> {
-            let part = object.as_ref().and_then(|object| object.get(part));
-            part.and_then(Value::as_object).cloned().unwrap_or_default()
-        };
-        let (old, new) = (values(&before), values(&after));
-        let mask =
-            |values: &Map<String, Value>, others: &Map<String, Value>, when: &str| -> Map<String, Value> {
-                let masks = values.iter().map(|(key, value)| {
-                    let changes = others.get(key).is_some_and(|other| other != value);
-                    let mask = if changes {
-                        format!("{MASK} ({when})")
-                    } else {
-                        MASK.to_owned()
-                    };
-                    (key.clone(), mask.into())
-                });
-                masks.collect()
-            };
-        for (object, masks) in [
-            (&mut before, mask(&old, &new, "before")),
-            (&mut after, mask(&new, &old, "after")),
-        ] {
-            if let Some(values) = object.as_mut().and_then(|object| object.get_mut(part)) {
-                *values = Value::Object(masks);
-            }
-        }
-    }
-    (before, after)
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
@@ -223,6 +158,8 @@ mod tests {
     use steersman_operator::reconcile::{Cause, Decision};
 
     use super::*;
+
+    const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
     fn object(live: Option<Value>, result: ObjectResult, kind: &str) -> ObjectDryRun {
         ObjectDryRun {

@@ -1,14 +1,20 @@
 //! The page, as a browser asks for it.
 
+mod actions;
+mod closed;
+mod list;
+mod release;
+mod tokens;
+
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::bench::{Bench, PATIENCE, condition};
+use crate::bench::{Bench, PATIENCE};
 
 /// `steersman ui` of a bench.
 struct Page {
@@ -33,7 +39,11 @@ struct Answer {
 
 impl Page {
     fn start(bench: &Bench, arguments: &[&str]) -> Self {
-        let kubeconfig = bench.user.kubeconfig().to_str().unwrap();
+        Self::start_as(bench, bench.user.kubeconfig(), arguments)
+    }
+
+    fn start_as(bench: &Bench, kubeconfig: &Path, arguments: &[&str]) -> Self {
+        let kubeconfig = kubeconfig.to_str().unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_steersman"))
             .args(["ui", "--kubeconfig", kubeconfig])
             .args(arguments)
@@ -55,7 +65,7 @@ impl Page {
         Self {
             child,
             host: host.to_owned(),
-            code: path.strip_prefix("login?code=").unwrap().to_owned(),
+            code: path.strip_prefix("login?code=").unwrap_or_default().to_owned(),
         }
     }
 
@@ -77,13 +87,7 @@ impl Page {
             .read_to_end(&mut bytes)
             .await
             .unwrap();
-        let text = String::from_utf8(bytes).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        Answer {
-            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
-            head: head.to_lowercase(),
-            body: body.to_owned(),
-        }
+        answer(bytes)
     }
 
     fn own(&self, cookie: &str) -> Vec<String> {
@@ -111,6 +115,22 @@ impl Page {
         self.ask_with(&format!("GET {path}"), &self.own(cookie)).await
     }
 
+    /// Sends a form, as the page's own form does where `head` says nothing else.
+    async fn post(&self, path: &str, cookie: &str, form: &str, head: &[String]) -> Answer {
+        let own = vec![format!("Origin: http://{}", self.host)];
+        let mut all = self.own(cookie);
+        all.extend_from_slice(if head.is_empty() { &own } else { head });
+        all.push("Content-Type: application/x-www-form-urlencoded".to_owned());
+        all.push(format!("Content-Length: {}", form.len()));
+        // What follows the head is the form.
+        let text = format!("{}\r\n\r\n{form}", all.pop().unwrap_or_default());
+        all.push(text);
+        let mut bytes = Vec::new();
+        let mut stream = self.send(&format!("POST {path}"), &all).await;
+        stream.read_to_end(&mut bytes).await.unwrap();
+        answer(bytes)
+    }
+
     /// Waits until the page at a path says something.
     async fn wait(&self, path: &str, cookie: &str, what: &str) -> String {
         let begun = std::time::Instant::now();
@@ -123,6 +143,24 @@ impl Page {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
+}
+
+fn answer(bytes: Vec<u8>) -> Answer {
+    let text = String::from_utf8(bytes).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    Answer {
+        status: head.split(' ').nth(1).unwrap().parse().unwrap(),
+        head: head.to_lowercase(),
+        body: body.to_owned(),
+    }
+}
+
+/// What stands in a page between two texts.
+fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
+    let (_, rest) = page
+        .split_once(from)
+        .unwrap_or_else(|| panic!("no {from}: {page}"));
+    rest.split_once(to).unwrap().0
 }
 
 /// Reads a stream of events until it says something.
@@ -157,153 +195,4 @@ async fn site(test: &str) -> Option<Bench> {
     bench.remove_templates();
     bench.add_template("web.yaml", WATCHED);
     Some(bench)
-}
-
-#[tokio::test]
-async fn the_list_and_a_release_say_what_kubectl_says_and_change_by_themselves() {
-    let Some(bench) = site("ui_list").await else {
-        return;
-    };
-    let operator = bench.ready_operator().await;
-    let hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>";
-    bench.apply_web("broken", json!({ "broken": hostile })).await;
-    bench.apply_web("shop", json!({})).await;
-    let ready = bench.wait_revision("shop", 1).await;
-    bench.wait_failed("broken", "Stalled").await;
-
-    let page = Page::start(&bench, &[]);
-    let cookie = page.log_in().await;
-    let list = page.wait("/", &cookie, "Web shop").await;
-    let list = page.wait("/", &cookie, "Web broken").await + &list[..0];
-    let (broken, shop) = (list.find("Web broken").unwrap(), list.find("Web shop").unwrap());
-    assert!(broken < shop, "the worst comes first: {list}");
-    assert!(
-        !list.contains("<script>alert") && !list.contains("<img"),
-        "{list}"
-    );
-    assert!(
-        list.contains("&#60;script&#62;") || list.contains("&lt;script&gt;"),
-        "{list}"
-    );
-    let (_, reason, _) = condition(&ready, "Ready").unwrap();
-    assert!(list.contains(&reason), "{reason}: {list}");
-    let found = page.get("/?search=brok&health=stalled", &cookie).await.body;
-    assert!(
-        found.contains("Web broken") && !found.contains("Web shop"),
-        "{found}"
-    );
-
-    let address = format!("/releases/webs.{}/{}/shop", bench.group, bench.namespace);
-    let release = page.wait(&address, &cookie, "Deployment shop").await;
-    for part in [
-        "ReplicaSet shop-",
-        "Pod shop-",
-        "Revision 1 of chart web",
-        "History",
-    ] {
-        assert!(release.contains(part), "{part}: {release}");
-    }
-    let gone = page.get(&address.replace("/shop", "/nobody"), &cookie).await;
-    assert_eq!(gone.status, 404, "{}", gone.body);
-
-    // Without a reload.
-    let mut of_list = page.send("GET /events?", &page.own(&cookie)).await;
-    let mut of_release = page
-        .send(&format!("GET {address}/events"), &page.own(&cookie))
-        .await;
-    read_until(&mut of_list, "Web shop").await;
-    read_until(&mut of_release, "Deployment shop").await;
-    bench.apply_web("later", json!({})).await;
-    read_until(&mut of_list, "Web later").await;
-    bench.apply_web("shop", json!({"message": "two"})).await;
-    read_until(&mut of_release, "Revision 2 of chart web").await;
-    bench.delete_web("shop").await;
-    operator.stop().await.unwrap();
-}
-
-#[tokio::test]
-async fn the_page_is_for_who_has_started_it_alone() {
-    let Some(bench) = site("ui_closed").await else {
-        return;
-    };
-    let page = Page::start(&bench, &[]);
-    let own = format!("Host: {}", page.host);
-    let port = page.host.rsplit(':').next().unwrap();
-
-    // Nobody else has a session, a code counts once, and other names lead nowhere.
-    for path in [
-        "/",
-        "/events",
-        "/releases/a/b/c",
-        "/releases/a/b/c/events",
-        "/nothing",
-    ] {
-        let answer = page
-            .ask_with(&format!("GET {path}"), std::slice::from_ref(&own))
-            .await;
-        assert_eq!(answer.status, 401, "{path}");
-        assert!(!answer.body.contains(&bench.group), "{path}");
-    }
-    let wrong = page
-        .ask_with("GET /login?code=1", std::slice::from_ref(&own))
-        .await;
-    assert_eq!(wrong.status, 401);
-    let rebound = format!("Host: rebound.example.com:{port}");
-    let login = format!("GET /login?code={}", page.code);
-    assert_eq!(
-        page.ask_with(&login, std::slice::from_ref(&rebound)).await.status,
-        421
-    );
-    let cookie = page.log_in().await;
-    assert_eq!(
-        page.ask_with(&login, std::slice::from_ref(&own)).await.status,
-        401
-    );
-    let with_cookie = format!("Cookie: {cookie}");
-    assert_eq!(
-        page.ask_with("GET /", &[rebound, with_cookie.clone()])
-            .await
-            .status,
-        421
-    );
-    assert_eq!(
-        page.ask_with("GET /", std::slice::from_ref(&with_cookie))
-            .await
-            .status,
-        421
-    );
-
-    // Other pages are refused, although their browser has the cookie.
-    for foreign in [
-        "Origin: http://evil.example.com",
-        "Origin: null",
-        "Sec-Fetch-Site: cross-site",
-    ] {
-        let head = [own.clone(), with_cookie.clone(), foreign.to_owned()];
-        assert_eq!(page.ask_with("GET /events", &head).await.status, 403, "{foreign}");
-    }
-    assert_eq!(page.ask_with("POST /", &page.own(&cookie)).await.status, 405);
-
-    let answer = page.get("/", &cookie).await;
-    assert_eq!(answer.status, 200);
-    for said in [
-        "script-src 'self'",
-        "frame-ancestors 'none'",
-        "default-src 'none'",
-        "cache-control: no-store",
-        "x-content-type-options: nosniff",
-        "referrer-policy: no-referrer",
-    ] {
-        assert!(answer.head.contains(said), "{said}: {}", answer.head);
-    }
-    // Nothing of another host, and no code within the page.
-    for forbidden in ["https://", "http://", "onclick", "<style", "javascript:"] {
-        assert!(!answer.body.contains(forbidden), "{forbidden}: {}", answer.body);
-    }
-    let outside = Command::new(env!("CARGO_BIN_EXE_steersman"))
-        .args(["ui", "--address", "0.0.0.0:0"])
-        .current_dir(bench.folder.path())
-        .output()
-        .unwrap();
-    assert_eq!(outside.status.code(), Some(2));
 }

@@ -157,6 +157,17 @@ pub async fn configuration(
     Ok(source.load().await?.config)
 }
 
+/// A client of the server that `config` names, known by this token alone: whom the configuration names does not count.
+///
+/// # Errors
+/// The server is not reached within ten seconds, or does not take the token.
+pub async fn connect_by_token(config: &kube::Config, token: String) -> Result<Client, ConnectError> {
+    let mut config = config.clone();
+    config.auth_info = kube::config::AuthInfo::default();
+    config.auth_info.token = Some(token.into());
+    open(Login::unnamed(config), None).await
+}
+
 /// A client that the API server has answered once.
 async fn open(login: Login, options: Option<ClientOptions>) -> Result<Client, ConnectError> {
     let (plugin, certificate) = (login.plugin(), login.certificate());

@@ -99,6 +99,18 @@ impl Target {
     /// # Errors
     /// There is none to connect to, it is not reached within ten seconds, or it does not let us in.
     pub async fn connect(&self, environment: &Environment) -> Result<Client, ConnectError> {
+        open(self.login(environment).await?, None).await
+    }
+
+    /// What [`Target::connect`] connects by, for who brings credentials of others. The server is not asked.
+    ///
+    /// # Errors
+    /// There is no configuration, or it can't be read.
+    pub async fn configuration(&self, environment: &Environment) -> Result<kube::Config, ConnectError> {
+        Ok(self.login(environment).await?.config)
+    }
+
+    async fn login(&self, environment: &Environment) -> Result<Login, ConnectError> {
         let overrides = &self.overrides;
         let files: Vec<PathBuf> = self
             .files(environment)
@@ -135,7 +147,7 @@ impl Target {
         if !overrides.groups.is_empty() {
             config.auth_info.impersonate_groups = Some(overrides.groups.clone());
         }
-        open(login, None).await
+        Ok(login)
     }
 
     /// The files that the kubeconfig is made of, as `kubectl` looks for them.

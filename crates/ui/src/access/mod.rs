@@ -1,7 +1,9 @@
 //! Who may see the page: which names it answers to, which sessions there are, and what a browser may do with what it is given.
 
 mod hosts;
+mod secret;
 mod sessions;
+mod tokens;
 
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
@@ -10,7 +12,9 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue};
 
 pub(crate) use hosts::Hosts;
-pub(crate) use sessions::Sessions;
+pub(crate) use secret::{is_same, secret};
+pub(crate) use sessions::{Session, Sessions};
+pub(crate) use tokens::Tokens;
 
 /// Nothing but what the page itself brings: no code in the page, none made of a text, nothing of other hosts, no frame around it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; \

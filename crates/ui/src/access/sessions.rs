@@ -1,58 +1,63 @@
-//! Sessions: begun by a code that counts once, and kept by a cookie that no script sees.
+//! Sessions: begun by a code that counts once, or by a token of the cluster, and kept by a cookie that no script sees.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
-use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
+use super::secret::{Kept, hex, kept, secret};
+
 /// So many sessions are kept: the one that was used least lately goes.
-const MOST: usize = 32;
-/// How long a session lasts that nobody uses.
-const IDLE: Duration = Duration::from_hours(12);
+const MOST: usize = 64;
 
-/// A secret, kept as its digest: what is compared tells nothing of what would be right.
-type Kept = [u8; 32];
-
-fn kept(secret: &str) -> Kept {
-    Sha256::digest(secret.as_bytes()).into()
-}
-
-/// A secret that nobody guesses, in hexadecimal.
-fn secret() -> Result<String, getrandom::Error> {
-    let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes)?;
-    Ok(bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
-}
-
-/// Those who may see the page.
+/// Those who may see the page, each with what is theirs.
 #[derive(Debug)]
-pub(crate) struct Sessions {
+pub(crate) struct Sessions<T> {
     /// Browsers send a cookie to all ports of a machine.
     cookie: String,
-    state: Mutex<State>,
+    /// How long a session lasts that nobody uses.
+    idle: Duration,
+    state: Mutex<State<T>>,
 }
 
-#[derive(Debug, Default)]
-struct State {
+#[derive(Debug)]
+struct State<T> {
     code: Option<Kept>,
     /// When each was used last.
-    sessions: BTreeMap<Kept, Instant>,
+    sessions: BTreeMap<Kept, (Instant, T)>,
 }
 
-impl Sessions {
+/// A session that a request is of.
+#[derive(Clone, Debug)]
+pub(crate) struct Session<T> {
+    pub(crate) of: T,
+    /// What forms have to carry: pages of others do not know it.
+    pub(crate) form: String,
+}
+
+impl<T> Session<T> {
+    /// Of who has this secret.
+    pub(crate) fn new(of: T, secret: &str) -> Self {
+        Self {
+            of,
+            form: hex(&kept(&format!("form {secret}"))),
+        }
+    }
+}
+
+impl<T: Clone> Sessions<T> {
     /// None yet, of a page at a port.
-    pub(crate) fn new(port: u16) -> Self {
+    pub(crate) fn new(port: u16, idle: Duration) -> Self {
         Self {
             cookie: format!("steersman-{port}"),
-            state: Mutex::default(),
+            idle,
+            state: Mutex::new(State {
+                code: None,
+                sessions: BTreeMap::new(),
+            }),
         }
     }
 
@@ -66,49 +71,59 @@ impl Sessions {
         Ok(code)
     }
 
-    /// Begins a session by a code, and gives what to set as a cookie. `None` where it is not the code, or was used.
+    /// Whether it is the code, which counts no longer then.
+    pub(crate) fn take_code(&self, code: &str) -> bool {
+        let code = kept(code);
+        self.lock().code.take_if(|known| *known == code).is_some()
+    }
+
+    /// Begins a session, and gives what to set as a cookie.
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(crate) fn begin(&self, code: &str) -> Result<Option<String>, getrandom::Error> {
+    pub(crate) fn begin(&self, of: T) -> Result<String, getrandom::Error> {
         let cookie = secret()?;
         let mut state = self.lock();
-        if state.code.take_if(|known| *known == kept(code)).is_none() {
-            return Ok(None);
-        }
         if state.sessions.len() >= MOST {
-            let oldest = state.sessions.iter().min_by_key(|(_, used)| **used);
+            let oldest = state.sessions.iter().min_by_key(|(_, (used, _))| *used);
             if let Some(oldest) = oldest.map(|(key, _)| *key) {
                 state.sessions.remove(&oldest);
             }
         }
-        state.sessions.insert(kept(&cookie), Instant::now());
+        state.sessions.insert(kept(&cookie), (Instant::now(), of));
         let name = &self.cookie;
-        Ok(Some(format!(
-            "{name}={cookie}; HttpOnly; SameSite=Strict; Path=/"
-        )))
+        Ok(format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path=/"))
     }
 
-    /// Whether a request is of a session, which counts as used.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> bool {
-        let cookies = headers
-            .get_all(COOKIE)
-            .iter()
-            .filter_map(|value| value.to_str().ok());
-        let pairs = cookies
-            .flat_map(|text| text.split(';'))
-            .filter_map(|pair| pair.trim().split_once('='));
-        let mut own = pairs.filter(|(name, _)| *name == self.cookie);
-        let Some((_, cookie)) = own.next() else {
-            return false;
-        };
+    /// The session that a request is of, which counts as used.
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Option<Session<T>> {
+        let cookie = self.cookie_of(headers)?;
         let mut state = self.lock();
-        state.sessions.retain(|_, used| used.elapsed() < IDLE);
-        let used = state.sessions.get_mut(&kept(cookie));
-        used.map(|used| *used = Instant::now()).is_some()
+        let idle = self.idle;
+        state.sessions.retain(|_, (used, _)| used.elapsed() < idle);
+        let (used, of) = state.sessions.get_mut(&kept(&cookie))?;
+        *used = Instant::now();
+        Some(Session::new(of.clone(), &cookie))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    /// Ends the session that a request is of, and gives what to set as a cookie.
+    pub(crate) fn end(&self, headers: &HeaderMap) -> String {
+        if let Some(cookie) = self.cookie_of(headers) {
+            self.lock().sessions.remove(&kept(&cookie));
+        }
+        format!("{}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0", self.cookie)
+    }
+
+    fn cookie_of(&self, headers: &HeaderMap) -> Option<String> {
+        let all = headers.get_all(COOKIE).iter();
+        let cookies = all.filter_map(|value| value.to_str().ok());
+        let pairs = cookies.flat_map(|text| text.split(';'));
+        let mut pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
+        let own = pairs.find(|(name, _)| *name == self.cookie);
+        own.map(|(_, cookie)| cookie.to_owned())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -119,6 +134,8 @@ mod tests {
 
     use super::*;
 
+    const IDLE: Duration = Duration::from_hours(12);
+
     fn with(cookie: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(COOKIE, HeaderValue::from_str(cookie).unwrap());
@@ -127,35 +144,44 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_code_begins_one_session_which_ends_when_nobody_uses_it() {
-        let sessions = Sessions::new(4711);
+        let sessions = Sessions::new(4711, IDLE);
         let code = sessions.code().unwrap();
-        assert_eq!(sessions.begin("wrong").unwrap(), None);
-        let set = sessions.begin(&code).unwrap().unwrap();
+        assert!(!sessions.take_code("wrong"));
+        assert!(sessions.take_code(&code));
+        assert!(!sessions.take_code(&code), "it counts once");
+        let set = sessions.begin("mine").unwrap();
         assert!(set.ends_with("; HttpOnly; SameSite=Strict; Path=/"), "{set}");
-        assert_eq!(sessions.begin(&code).unwrap(), None, "it counts once");
         let cookie = set.split(';').next().unwrap();
-        assert!(sessions.admit(&with(&format!("other=1; {cookie}"))));
-        assert!(!sessions.admit(&with("steersman-4711=")));
-        assert!(!sessions.admit(&with(&cookie.replace("4711", "4712"))));
+        let is_admitted = |cookie: &str| sessions.admit(&with(cookie)).is_some();
+        let session = sessions.admit(&with(&format!("other=1; {cookie}"))).unwrap();
+        assert_eq!(session.of, "mine");
+        assert_eq!(session.form.len(), 64);
+        assert!(!cookie.contains(&session.form));
+        assert!(!is_admitted("steersman-4711="));
+        assert!(!is_admitted(&cookie.replace("4711", "4712")));
         tokio::time::advance(IDLE / 2).await;
-        assert!(sessions.admit(&with(cookie)));
+        assert!(is_admitted(cookie));
         tokio::time::advance(IDLE / 2 + Duration::from_secs(1)).await;
-        assert!(sessions.admit(&with(cookie)));
+        assert!(is_admitted(cookie));
         tokio::time::advance(IDLE).await;
-        assert!(!sessions.admit(&with(cookie)));
+        assert!(!is_admitted(cookie));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_session_that_was_used_least_lately_makes_room() {
-        let sessions = Sessions::new(1);
+    async fn the_session_that_was_used_least_lately_makes_room_and_one_that_was_ended_is_gone() {
+        let sessions = Sessions::new(1, IDLE);
         let mut begun = Vec::new();
-        for _ in 0..=MOST {
-            let code = sessions.code().unwrap();
-            let set = sessions.begin(&code).unwrap().unwrap();
+        for number in 0..=MOST {
+            let set = sessions.begin(number).unwrap();
             begun.push(set.split(';').next().unwrap().to_owned());
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        assert!(!sessions.admit(&with(&begun[0])));
-        assert!(begun[1..].iter().all(|cookie| sessions.admit(&with(cookie))));
+        assert!(sessions.admit(&with(&begun[0])).is_none());
+        for (number, cookie) in begun.iter().enumerate().skip(1) {
+            assert_eq!(sessions.admit(&with(cookie)).unwrap().of, number);
+        }
+        let ended = sessions.end(&with(&begun[1]));
+        assert!(ended.contains("Max-Age=0"), "{ended}");
+        assert!(sessions.admit(&with(&begun[1])).is_none());
     }
 }

@@ -1,26 +1,38 @@
 //! What is answered to those who are let in.
 
+mod actions;
+mod list;
+mod logs;
+mod object;
+mod release;
+mod views;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use askama::Template as _;
-use axum::extract::{Path, Query as QueryOf, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures::{Stream, StreamExt as _, stream};
-use steersman_model::chain;
+use futures::{Stream, StreamExt as _};
+use steersman_model::{ObjectId, chain};
+use steersman_tree::{ObjectView, TreeError};
 
-use crate::app::{App, answer};
+use crate::app::App;
 use crate::assets;
-use crate::page::{ListPage, ReleasePage};
-use crate::rows::{Health, Query};
+
+pub(crate) use actions::{confirm, done};
+pub(crate) use list::{list, list_events};
+pub(crate) use logs::{log_events, logs};
+pub(crate) use object::object;
+pub(crate) use release::{release, release_events};
+pub(crate) use views::{compared, plan, values};
 
 /// Changes are told of at most so often.
 const PACE: Duration = Duration::from_millis(400);
-/// A release that somebody looks at is looked at anew after so long, whatever is told of it.
+/// What somebody looks at is looked at anew after so long, whatever is told of it.
 const LOOK: Duration = Duration::from_secs(5);
 
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
@@ -40,79 +52,29 @@ pub(crate) async fn nothing(State(app): State<Arc<App>>) -> Response {
     )
 }
 
-pub(crate) async fn list(State(app): State<Arc<App>>, QueryOf(query): QueryOf<Query>) -> Response {
-    let page = ListPage {
-        cluster: &app.cluster,
-        query: &query,
-        kinds: app.kinds.iter().map(|kind| kind.name.as_str()).collect(),
-        healths: Health::ALL,
-        address: query.address(),
-        list: app.list(&query),
-    };
-    answer(StatusCode::OK, &page)
+/// What is said of something that is not there.
+fn gone(app: &App, what: &str) -> Response {
+    app.message(
+        StatusCode::NOT_FOUND,
+        "It is not there",
+        &format!("There is no {what}."),
+    )
 }
 
-/// Tells of the list when it has changed.
-pub(crate) async fn list_events(
-    State(app): State<Arc<App>>,
-    QueryOf(query): QueryOf<Query>,
-) -> impl IntoResponse {
-    let changes = app.feed.changes();
-    let texts = stream::unfold((changes, app, query), |(mut changes, app, query)| async {
-        // Ages change, too.
-        let _ = tokio::time::timeout(LOOK, changes.changed()).await;
-        tokio::time::sleep(PACE).await;
-        changes.mark_unchanged();
-        let text = app.list(&query).render().ok();
-        Some((text, (changes, app, query)))
-    });
-    events("list", texts)
+fn failed(app: &App, error: &TreeError) -> Response {
+    app.message(StatusCode::BAD_GATEWAY, "It can't be looked at", &chain(error))
 }
 
-type Named = Path<(String, String, String)>;
-
-pub(crate) async fn release(State(app): State<Arc<App>>, Path((kind, namespace, name)): Named) -> Response {
-    let Some(of) = app.named(&kind) else {
-        return nothing(State(app)).await;
-    };
-    match app.release(of, &namespace, &name).await {
-        Ok(Some(release)) => {
-            let page = ReleasePage {
-                cluster: &app.cluster,
-                events: of.events(&namespace, &name),
-                release,
-            };
-            answer(StatusCode::OK, &page)
+/// An object among those of a release, or below them.
+fn within<'a>(objects: &'a [ObjectView], is_meant: &dyn Fn(&ObjectId) -> bool) -> Option<&'a ObjectView> {
+    objects.iter().find_map(|object| {
+        let below = || within(&object.children, is_meant);
+        if is_meant(&object.id) {
+            Some(object)
+        } else {
+            below()
         }
-        Ok(None) => {
-            let text = format!("There is no {} {name} in namespace {namespace}.", of.api.kind);
-            app.message(StatusCode::NOT_FOUND, "It is not there", &text)
-        }
-        Err(error) => app.message(StatusCode::BAD_GATEWAY, "It can't be looked at", &chain(&error)),
-    }
-}
-
-/// Tells of a release when it has changed. What becomes of others has it not looked at.
-pub(crate) async fn release_events(
-    State(app): State<Arc<App>>,
-    Path((kind, namespace, name)): Named,
-) -> impl IntoResponse {
-    let changes = app.feed.changes();
-    let state = (changes, app, (kind, namespace, name));
-    let texts = stream::unfold(state, |(mut changes, app, named)| async {
-        let (kind, namespace, name) = &named;
-        let of = app.named(kind)?;
-        let before = app.row(of, namespace, name);
-        let is_changed =
-            async { while changes.changed().await.is_ok() && app.row(of, namespace, name) == before {} };
-        let _ = tokio::time::timeout(LOOK, is_changed).await;
-        tokio::time::sleep(PACE).await;
-        // What fails now is tried again: what was seen last stays.
-        let release = app.release(of, namespace, name).await.ok().flatten();
-        let text = release.and_then(|release| release.render().ok());
-        Some((text, (changes, app, named)))
-    });
-    events("release", texts)
+    })
 }
 
 /// Tells of each text that is another one than the last.

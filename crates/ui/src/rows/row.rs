@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::Value;
+use steersman_model::harmless;
 
 use super::health::{Health, judge};
 
@@ -68,22 +69,11 @@ impl Row {
 fn start(text: &str, most: usize) -> Box<str> {
     let end = text.floor_char_boundary(most);
     let start = text.get(..end).unwrap_or_default();
-    let mut line: String = start.chars().map(shown).collect();
+    let mut line = harmless(start).replace(['\n', '\t'], " ");
     if end < text.len() {
         line.push('…');
     }
     line.into()
-}
-
-/// A letter, or what stands for one that is none.
-fn shown(letter: char) -> char {
-    match letter {
-        '\n' | '\t' | '\r' => ' ',
-        // They turn the direction in which what follows is written.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        letter if letter.is_control() => '\u{fffd}',
-        letter => letter,
-    }
 }
 
 #[cfg(test)]

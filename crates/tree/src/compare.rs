@@ -1,0 +1,100 @@
+//! What differs between two revisions of a release. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use steersman_model::{harmless, objects_of_manifest};
+use steersman_operator::release::Stored;
+use steersman_operator::status::Redactor;
+
+use crate::error::TreeError;
+use crate::text::{unified, unified_text};
+
+/// What becomes of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectChange {
+    /// Such as `Deployment default/web`.
+    pub name: String,
+    /// Such as `changed`.
+    pub fate: &'static str,
+    /// Why, or what else; mostly empty.
+    pub why: String,
+    /// A unified diff; `None` where only what is masked differs.
+    pub diff: Option<String>,
+    /// Who else owns fields of it.
+    pub managers: Vec<String>,
+}
+
+/// What differs between two revisions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevisionChanges {
+    /// A unified diff; `None` where values are the same.
+    pub values: Option<String>,
+    /// The objects that differ, by their names.
+    pub objects: Vec<ObjectChange>,
+}
+
+/// What masks the secrets of these revisions: those in their Secrets, and among their values.
+pub fn redactor_of<'a>(revisions: impl IntoIterator<Item = &'a Stored>) -> Redactor {
+    let mut redactor = Redactor::default();
+    for stored in revisions {
+        redactor.add_manifest(&stored.record.manifest);
+        for hook in stored.hooks() {
+            redactor.add_manifest(&hook.manifest);
+        }
+        redactor.add_values(&config(stored));
+    }
+    redactor
+}
+
+/// The values of a revision, without the chart's own.
+fn config(stored: &Stored) -> Value {
+    Value::Object(stored.record.config.clone().unwrap_or_default())
+}
+
+/// What differs from one revision to another.
+///
+/// # Errors
+/// What is stored of one is no list of objects.
+pub fn compare(from: &Stored, to: &Stored) -> Result<RevisionChanges, TreeError> {
+    let redactor = redactor_of([from, to]);
+    let values = |stored: &Stored| harmless(&redactor.mask(&steersman_yaml::to_string(&config(stored))));
+    let name = |stored: &Stored| format!("revision {}", stored.record.version);
+    let (old, new) = (objects(from)?, objects(to)?);
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let changes = names.into_iter().filter_map(|name| {
+        let (before, after) = (old.get(name), new.get(name));
+        let fate = match (before, after) {
+            (None, _) => "created",
+            (_, None) => "deleted",
+            _ if before == after => return None,
+            _ => "changed",
+        };
+        Some(ObjectChange {
+            name: harmless(name),
+            fate,
+            why: String::new(),
+            diff: unified(name, before, after, &redactor),
+            managers: Vec::new(),
+        })
+    });
+    Ok(RevisionChanges {
+        values: unified_text((&name(from), &values(from)), (&name(to), &values(to))),
+        objects: changes.collect(),
+    })
+}
+
+fn objects(stored: &Stored) -> Result<BTreeMap<String, Value>, TreeError> {
+    let objects = objects_of_manifest(&stored.record.manifest)?;
+    let named = objects.into_iter().map(|object| {
+        let namespace = object
+            .namespace
+            .as_ref()
+            .map_or_else(String::new, |name| format!("{name}/"));
+        (
+            format!("{} {namespace}{}", object.api.kind, object.name),
+            object.value,
+        )
+    });
+    Ok(named.collect())
+}

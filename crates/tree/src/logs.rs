@@ -1,0 +1,47 @@
+//! What containers have written.
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::Client;
+use kube::api::{Api, LogParams};
+use steersman_cluster::RequestError;
+
+/// So many lines are read, the last ones.
+const MOST_LINES: i64 = 500;
+/// So many bytes of them at most.
+const MOST_BYTES: i64 = 256 * 1024;
+
+/// The last lines of a container of a pod, each with its time; of the one before where it was started anew and `is_former`.
+///
+/// # Errors
+/// They can't be read.
+pub async fn last_lines(
+    client: &Client,
+    (namespace, pod, container): (&str, &str, &str),
+    is_former: bool,
+) -> Result<String, RequestError> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let asked = LogParams {
+        container: Some(container.to_owned()),
+        previous: is_former,
+        tail_lines: Some(MOST_LINES),
+        limit_bytes: Some(MOST_BYTES),
+        timestamps: true,
+        ..LogParams::default()
+    };
+    Ok(pods.logs(pod, &asked).await?)
+}
+
+/// The names of the containers of a pod, those of its beginning first.
+pub fn containers(pod: &serde_json::Value) -> Vec<String> {
+    let lists = [
+        "/spec/initContainers",
+        "/spec/containers",
+        "/spec/ephemeralContainers",
+    ];
+    let found = lists
+        .iter()
+        .filter_map(|list| pod.pointer(list)?.as_array())
+        .flatten();
+    let names = found.filter_map(|container| container["name"].as_str().map(str::to_owned));
+    names.collect()
+}

@@ -1,0 +1,148 @@
+//! The values of a release, each with where it comes from. Pure.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use steersman_chart::Values;
+use steersman_model::harmless;
+use steersman_operator::release::Stored;
+use steersman_operator::status::{Redactor, is_secret_key};
+use steersman_watches::Watch;
+
+/// What stands for a value that is not shown.
+const MASK: &str = "********";
+
+/// One value, which is no map with something in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueView {
+    /// Such as `image.tag`.
+    pub path: String,
+    /// Texts as they are, all else as JSON; secrets masked.
+    pub value: String,
+    /// Such as `the resource`.
+    pub source: String,
+    /// Whether it is other than the chart's own.
+    pub is_changed: bool,
+}
+
+/// The values of a release, by what wins: the chart's own, the files of the entry, the spec of the resource, what the entry puts over
+/// it, and what steps of procedures do. What comes from other objects is no part of it. `deployed` is the revision in effect.
+pub fn values_by_source(watch: &Watch, spec: &Values, deployed: Option<&Stored>) -> Vec<ValueView> {
+    let entry = &watch.values;
+    let mut layers = vec![("the chart".to_owned(), watch.chart.values().clone())];
+    let files = entry.files.iter();
+    layers.extend(files.map(|file| (file.name.clone(), file.values.clone())));
+    layers.push(("the resource".to_owned(), spec.clone()));
+    layers.push(("watches.yaml".to_owned(), entry.above()));
+    if let Some(stored) = deployed {
+        let overlay = stored.snapshot.overlay.values().clone();
+        layers.push(("a step of a procedure".to_owned(), overlay));
+    }
+    let mut leaves = BTreeMap::new();
+    for (place, (_, values)) in layers.iter().enumerate() {
+        for (key, value) in values {
+            lay(vec![key.clone()], value, place, &mut leaves);
+        }
+    }
+    let mut redactor = Redactor::default();
+    for (_, values) in &layers {
+        redactor.add_values(&Value::Object(values.clone()));
+    }
+    if let Some(stored) = deployed {
+        redactor.add_manifest(&stored.record.manifest);
+    }
+    let views = leaves.into_iter().map(|(path, (value, place))| {
+        let is_secret = path.iter().any(|key| is_secret_key(key));
+        let path = path.join(".");
+        // What the environment of the operator has is its own.
+        let is_of_environment = entry.from_environment.contains(&path);
+        let value = match value {
+            Value::String(text) => text,
+            value => value.to_string(),
+        };
+        let value = if (is_secret && !value.is_empty() && value != "null") || is_of_environment {
+            MASK.to_owned()
+        } else {
+            harmless(&redactor.mask(&value))
+        };
+        ValueView {
+            path: harmless(&path),
+            value,
+            source: layers
+                .get(place)
+                .map(|(source, _)| source.clone())
+                .unwrap_or_default(),
+            is_changed: place > 0,
+        }
+    });
+    views.collect()
+}
+
+type Leaves = BTreeMap<Vec<String>, (Value, usize)>;
+
+/// Puts a value over those that are there: maps are merged, a null removes, and all else takes the place.
+fn lay(path: Vec<String>, value: &Value, place: usize, leaves: &mut Leaves) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            leaves.remove(&path);
+            for (key, value) in map {
+                let mut path = path.clone();
+                path.push(key.clone());
+                lay(path, value, place, leaves);
+            }
+        }
+        // An empty map changes nothing of one that is there.
+        Value::Object(_)
+            if leaves
+                .keys()
+                .any(|other| other.len() > path.len() && other.starts_with(&path)) => {}
+        value => {
+            leaves.retain(|other, _| !other.starts_with(&path));
+            for length in 1..path.len() {
+                leaves.remove(path.get(..length).unwrap_or_default());
+            }
+            if !value.is_null() || place == 0 {
+                leaves.insert(path, (value.clone(), place));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn laid(layers: &[Value]) -> Vec<(String, Value, usize)> {
+        let mut leaves = Leaves::new();
+        for (place, layer) in layers.iter().enumerate() {
+            for (key, value) in layer.as_object().unwrap() {
+                lay(vec![key.clone()], value, place, &mut leaves);
+            }
+        }
+        leaves
+            .into_iter()
+            .map(|(path, (value, place))| (path.join("."), value, place))
+            .collect()
+    }
+
+    #[test]
+    fn what_comes_later_wins_and_the_rest_stays() {
+        let told = laid(&[
+            json!({"image": {"tag": "1", "pull": "Always"}, "args": [1], "off": {"a": 1}, "port": 80, "empty": {"b": 2}}),
+            json!({"image": {"tag": "2"}, "args": [], "off": null, "port": {"http": 81}, "empty": {}}),
+        ]);
+        let expected = [
+            ("args", json!([]), 1),
+            ("empty.b", json!(2), 0),
+            ("image.pull", json!("Always"), 0),
+            ("image.tag", json!("2"), 1),
+            ("port.http", json!(81), 1),
+        ];
+        assert_eq!(
+            told,
+            expected.map(|(path, value, place)| (path.to_owned(), value, place))
+        );
+    }
+}

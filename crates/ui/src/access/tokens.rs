@@ -1,0 +1,82 @@
+//! Those who are known by a token of the cluster: each sees it with the rights of that token.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use steersman_cluster::client::connect_by_token;
+use steersman_model::chain;
+use steersman_watches::Watches;
+use tokio::time::Instant;
+
+use super::secret::{Kept, kept};
+use crate::site::{Scope, Site};
+
+/// How long what is known for a token is kept that nobody uses.
+const IDLE: Duration = Duration::from_mins(10);
+/// For so many tokens at a time.
+const MOST: usize = 64;
+/// A token is at most so long, in bytes.
+const LONGEST: usize = 16 * 1024;
+
+/// The cluster for each token. Tokens themselves are kept by their clients alone.
+pub(crate) struct Tokens {
+    base: kube::Config,
+    known: Mutex<BTreeMap<Kept, (Arc<Site>, Instant)>>,
+}
+
+impl Tokens {
+    /// For who is at this cluster; whom the configuration names does not count.
+    pub(crate) fn new(base: kube::Config) -> Self {
+        Self {
+            base,
+            known: Mutex::default(),
+        }
+    }
+
+    /// The cluster for a token. Whoever has it shares what is watched.
+    ///
+    /// # Errors
+    /// The server does not take it; why, for people.
+    pub(crate) async fn site(
+        &self,
+        token: &str,
+        watches: &Watches,
+        scope: &Scope,
+    ) -> Result<Arc<Site>, String> {
+        let token = token.trim();
+        if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("it is no token".to_owned());
+        }
+        let key = kept(token);
+        if let Some(site) = self.known(&key) {
+            return Ok(site);
+        }
+        let client = connect_by_token(&self.base, token.to_owned()).await;
+        let client = client.map_err(|error| chain(&error))?;
+        let site = Site::start(client, watches, scope).await;
+        let site = Arc::new(site.map_err(|error| chain(&error))?);
+        let mut known = self.lock();
+        if known.len() >= MOST {
+            let oldest = known.iter().min_by_key(|(_, (_, used))| *used);
+            if let Some(oldest) = oldest.map(|(key, _)| *key) {
+                known.remove(&oldest);
+            }
+        }
+        let (site, _) = known.entry(key).or_insert((site, Instant::now()));
+        Ok(Arc::clone(site))
+    }
+
+    fn known(&self, key: &Kept) -> Option<Arc<Site>> {
+        let mut known = self.lock();
+        // Sessions and streams hold what they look at.
+        known.retain(|_, (site, used)| Arc::strong_count(site) > 1 || used.elapsed() < IDLE);
+        let (site, used) = known.get_mut(key)?;
+        *used = Instant::now();
+        Some(Arc::clone(site))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Kept, (Arc<Site>, Instant)>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

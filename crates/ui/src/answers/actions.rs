@@ -1,0 +1,378 @@
+//! What is done with a release when somebody says so: what it will do is shown, and confirmed.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Form, Path, Query as QueryOf, State};
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use steersman_cluster::RequestError;
+use steersman_model::{FIELD_MANAGER, chain, harmless};
+use steersman_operator::release::Stored;
+use steersman_tree::{redactor_of, unified};
+use steersman_watches::Watch;
+use steersman_watches::procedure::Procedure;
+
+use super::release::kind_of_runs;
+use super::views::planned;
+use super::{failed, gone, nothing};
+use crate::access::{is_same, secret};
+use crate::actions::{Action, Subject, merge_patch, parameters_of, run_object, spec_of};
+use crate::address::{Kind, Place};
+use crate::app::{App, Visitor, answer};
+use crate::pages::{ActionPage, Diff, Field};
+use crate::site::{Found, Site};
+
+/// So often it is tried where the status of a resource changes meanwhile.
+const TRIES: usize = 4;
+/// So many letters at random make the name of a run its own.
+const LETTERS: usize = 8;
+
+/// An action on a release, as an address names it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Named {
+    kind: String,
+    namespace: String,
+    name: String,
+    action: String,
+}
+
+/// An action, and what it is done with.
+struct Asked<'a> {
+    site: &'a Site,
+    kind: &'a Kind,
+    watch: Option<&'a Watch>,
+    place: Place,
+    action: Action,
+    subject: Subject,
+    found: Found,
+}
+
+/// Shows what an action will do, and asks for somebody's word.
+pub(crate) async fn confirm(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(named): Path<Named>,
+    QueryOf(subject): QueryOf<Subject>,
+) -> Response {
+    match asked(&app, &visitor.of, named, subject).await {
+        Ok(asked) => page(&app, &asked, &visitor.form, (&[], String::new())).await,
+        Err(response) => response,
+    }
+}
+
+/// Does it, where the form is one of ours.
+pub(crate) async fn done(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(named): Path<Named>,
+    QueryOf(subject): QueryOf<Subject>,
+    Form(form): Form<Vec<(String, String)>>,
+) -> Response {
+    let token = field(&form, "token");
+    if !is_same(token, &visitor.form) {
+        let text = "The form is of another session. Open its page again.";
+        return app.message(StatusCode::FORBIDDEN, "Not from there", text);
+    }
+    let asked = match asked(&app, &visitor.of, named, subject).await {
+        Ok(asked) => asked,
+        Err(response) => return response,
+    };
+    match asked.act(&form).await {
+        Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, asked.place.address())]).into_response(),
+        Err(refused) => page(&app, &asked, &visitor.form, (&form, refused)).await,
+    }
+}
+
+fn field<'a>(form: &'a [(String, String)], name: &str) -> &'a str {
+    let found = form.iter().find(|(field, _)| field == name);
+    found.map(|(_, value)| value.as_str()).unwrap_or_default()
+}
+
+async fn asked<'a>(
+    app: &'a Arc<App>,
+    site: &'a Site,
+    named: Named,
+    subject: Subject,
+) -> Result<Asked<'a>, Response> {
+    let place = Place {
+        kind: named.kind,
+        namespace: named.namespace,
+        name: named.name,
+    };
+    let (Some(kind), Some(action)) = (site.kind(&place), Action::parse(&named.action)) else {
+        return Err(nothing(State(Arc::clone(app))).await);
+    };
+    let found = match site.find(kind, &place).await {
+        Ok(Some(found)) => found,
+        Ok(None) => return Err(gone(app, &format!("{} {}", kind.api.kind, place.name))),
+        Err(error) => return Err(failed(app, &error)),
+    };
+    let asked = Asked {
+        watch: app.watch(kind),
+        site,
+        kind,
+        place,
+        action,
+        subject,
+        found,
+    };
+    let needs = match asked.action {
+        Action::Run => asked.procedure().is_some(),
+        Action::RollBack => asked.target().is_some(),
+        _ => true,
+    };
+    if needs {
+        Ok(asked)
+    } else {
+        Err(nothing(State(Arc::clone(app))).await)
+    }
+}
+
+async fn page(
+    app: &App,
+    asked: &Asked<'_>,
+    token: &str,
+    (form, refused): (&[(String, String)], String),
+) -> Response {
+    let Asked {
+        site,
+        kind,
+        watch,
+        place,
+        action,
+        subject,
+        found,
+    } = asked;
+    let object = found.object.clone();
+    let generation = object.metadata.generation.unwrap_or_default().to_string();
+    let plan = match watch.filter(|_| action.has_plan()) {
+        Some(watch) => Some(planned(site, watch, kind, unpaused(object)).await),
+        None => None,
+    };
+    let procedure = asked.procedure().filter(|_| *action == Action::Run);
+    let page = ActionPage {
+        cluster: &app.cluster,
+        release: &place.name,
+        address: place.address(),
+        target: place.below(&format!("actions/{}", action.slug()), subject),
+        word: action.word(),
+        effect: action.effect(subject),
+        steps: procedure.map(steps).unwrap_or_default(),
+        fields: procedure
+            .map(|procedure| fields(procedure, form))
+            .unwrap_or_default(),
+        hidden: vec![("token", token.to_owned()), ("generation", generation)],
+        diff: asked.spec_diff(),
+        plan,
+        refused,
+    };
+    let status = if page.refused.is_empty() {
+        StatusCode::OK
+    } else {
+        StatusCode::CONFLICT
+    };
+    answer(status, &page)
+}
+
+/// As it would be without the annotation that has it left alone.
+fn unpaused(mut object: DynamicObject) -> DynamicObject {
+    if let Some(annotations) = &mut object.metadata.annotations {
+        annotations.remove("steersman.dev/pause");
+    }
+    object
+}
+
+fn steps(procedure: &Procedure) -> Vec<String> {
+    use steersman_watches::procedure::Work;
+    let words = |step: &steersman_watches::procedure::Step, when: &str| {
+        let what = match &step.work {
+            Work::Job(job) => format!("Job of {}", job.file),
+            Work::Values(_) => "other values".to_owned(),
+            Work::Ready => "waits until the release is ready".to_owned(),
+            Work::Holds(_) => "waits for a condition".to_owned(),
+        };
+        format!("{}: {what}{when}", step.name)
+    };
+    let steps = procedure.steps.iter().map(|step| words(step, ""));
+    let finally = procedure.finally.iter().map(|step| words(step, ", in any case"));
+    steps.chain(finally).collect()
+}
+
+fn fields(procedure: &Procedure, form: &[(String, String)]) -> Vec<Field> {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let fields = procedure.parameters.iter().map(|parameter| {
+        let name = format!("p.{}", parameter.name);
+        let given = field(form, &name);
+        let usual = parameter.default.as_ref().map(plain).unwrap_or_default();
+        Field {
+            label: parameter.name.clone(),
+            about: parameter.description.clone().unwrap_or_default(),
+            value: if given.is_empty() { usual } else { given.to_owned() },
+            is_needed: parameter.required && parameter.default.is_none(),
+            allowed: parameter.allowed.iter().map(plain).collect(),
+            name,
+        }
+    });
+    fields.collect()
+}
+
+impl Asked<'_> {
+    fn procedure(&self) -> Option<&Procedure> {
+        let mut all = self.watch?.procedures.iter();
+        all.find(|procedure| procedure.name == self.subject.procedure)
+    }
+
+    /// The revision that is gone back to.
+    fn target(&self) -> Option<&Stored> {
+        let mut all = self.found.revisions.iter();
+        all.find(|stored| Some(stored.record.version.0) == self.subject.revision)
+    }
+
+    fn spec(&self) -> Map<String, Value> {
+        let spec = self.found.object.data.get("spec").and_then(Value::as_object);
+        spec.cloned().unwrap_or_default()
+    }
+
+    /// The spec of the revision that is gone back to.
+    fn wanted(&self) -> Option<Map<String, Value>> {
+        let stored = self.target().filter(|_| self.action == Action::RollBack)?;
+        Some(spec_of(stored, self.watch?, &self.spec()))
+    }
+
+    fn spec_diff(&self) -> Option<Diff> {
+        let wanted = Value::Object(self.wanted()?);
+        let spec = Value::Object(self.spec());
+        let mut redactor = redactor_of(&self.found.revisions);
+        redactor.add_values(&spec);
+        redactor.add_values(&wanted);
+        let text = unified("spec", Some(&spec), Some(&wanted), &redactor);
+        Some(Diff::of(&text.unwrap_or_else(|| {
+            "It is the same, but for what is masked.".to_owned()
+        })))
+    }
+
+    /// # Errors
+    /// Why it is not done, for people.
+    async fn act(&self, form: &[(String, String)]) -> Result<(), String> {
+        let annotations = self.found.object.metadata.annotations.as_ref();
+        let annotation = |name: &str| {
+            let found = annotations.and_then(|annotations| annotations.get(name));
+            found.cloned().unwrap_or_default()
+        };
+        let now = Timestamp::now().to_string();
+        let said = self.action.annotation(&self.subject, &annotation, &now)?;
+        if let Some((name, value)) = said {
+            let patch = json!({ "metadata": { "annotations": { (name): value } } });
+            return self.patch(patch).await.map_err(Refusal::words);
+        }
+        if self.action == Action::RollBack {
+            return self.roll_back(field(form, "generation")).await;
+        }
+        self.make_run(form).await
+    }
+
+    /// What was shown is what is done: of another spec than that nothing is. Its status may change meanwhile.
+    async fn roll_back(&self, generation: &str) -> Result<(), String> {
+        let Some(wanted) = self.wanted() else {
+            return Err("there is no such revision".to_owned());
+        };
+        let shown = generation.parse::<i64>().ok();
+        let mut object = Some(self.found.object.clone());
+        for _ in 0..TRIES {
+            let Some(current) = object.filter(|object| object.metadata.generation == shown) else {
+                break;
+            };
+            let patch = json!({
+                "metadata": { "resourceVersion": current.metadata.resource_version },
+                "spec": merge_patch(&self.spec(), &wanted),
+            });
+            match self.patch(patch).await {
+                Err(Refusal::Conflict) => {}
+                done => return done.map_err(Refusal::words),
+            }
+            object = self
+                .site
+                .object(self.kind, &self.place)
+                .await
+                .map_err(|error| chain(&error))?;
+        }
+        Err("the resource has changed meanwhile: this is what would be done now".to_owned())
+    }
+
+    async fn patch(&self, mut patch: Value) -> Result<(), Refusal> {
+        let metadata = &self.found.object.metadata;
+        patch["metadata"]["uid"] = json!(metadata.uid);
+        let resources = self
+            .kind
+            .resource
+            .objects::<DynamicObject>(&self.site.client, self.place.namespace());
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patched = resources
+            .patch(&self.place.name, &parameters, &Patch::Merge(patch))
+            .await;
+        patched.map(|_| ()).map_err(Refusal::of)
+    }
+
+    async fn make_run(&self, form: &[(String, String)]) -> Result<(), String> {
+        let (Some(procedure), Some(watch)) = (self.procedure(), self.watch) else {
+            return Err("there is no such procedure".to_owned());
+        };
+        let api = kind_of_runs(watch, procedure);
+        let Some(runs) = self.found.served.resource(&api) else {
+            return Err(format!("the API server has no kind {}", procedure.run_kind));
+        };
+        let metadata = &self.found.object.metadata;
+        let owner = json!({
+            "apiVersion": self.kind.api.api_version(),
+            "kind": self.kind.api.kind,
+            "name": metadata.name,
+            "uid": metadata.uid,
+        });
+        let parameters = parameters_of(procedure, form)?;
+        let random = secret().map_err(|error| chain(&error))?;
+        let random = random.get(..LETTERS).unwrap_or_default();
+        let object = run_object(procedure, (&api.api_version(), &owner), &parameters, random);
+        let object: DynamicObject = serde_json::from_value(object).map_err(|error| chain(&error))?;
+        let parameters = PostParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        let runs = runs.objects::<DynamicObject>(&self.site.client, self.place.namespace());
+        let made = runs.create(&parameters, &object).await;
+        made.map(|_| ()).map_err(|error| Refusal::of(error).words())
+    }
+}
+
+/// Why the server has not done something.
+enum Refusal {
+    /// Somebody has changed the object meanwhile.
+    Conflict,
+    Other(String),
+}
+
+impl Refusal {
+    fn of(error: kube::Error) -> Self {
+        let error = RequestError::from(error);
+        if error.is_conflict() {
+            Self::Conflict
+        } else {
+            Self::Other(harmless(&chain(&error)))
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::Conflict => "somebody has changed it meanwhile".to_owned(),
+            Self::Other(words) => words,
+        }
+    }
+}

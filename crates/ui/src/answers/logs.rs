@@ -1,0 +1,104 @@
+//! What a container of a release has written.
+
+use std::sync::Arc;
+
+use askama::Template as _;
+use axum::Extension;
+use axum::extract::{Path, Query as QueryOf, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use steersman_model::{ObjectId, chain, harmless};
+use steersman_operator::status::Redactor;
+use steersman_tree::{TreeError, last_lines};
+
+use super::object::shown;
+use super::{PACE, events, failed, gone, within};
+use crate::address::{LogQuery, Place};
+use crate::app::{App, Visitor, answer};
+use crate::pages::{Lines, LogPage};
+use crate::site::Site;
+
+/// How often it is looked whether there is more.
+const AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// What masks the lines of a pod, if that is one of the release.
+async fn redactor(
+    app: &App,
+    site: &Site,
+    place: &Place,
+    query: &LogQuery,
+) -> Result<Option<Redactor>, TreeError> {
+    let Some(kind) = site.kind(place) else {
+        return Ok(None);
+    };
+    let Some(shown) = shown(app, site, kind, place).await? else {
+        return Ok(None);
+    };
+    let is_pod = |id: &ObjectId| {
+        let named = (id.namespace.as_deref().unwrap_or_default(), id.name.as_str());
+        (id.group.as_str(), id.kind.as_str()) == ("", "Pod") && named == (&query.namespace, &query.pod)
+    };
+    Ok(within(&shown.objects, &is_pod).map(|_| shown.redactor))
+}
+
+async fn lines(site: &Site, query: &LogQuery, redactor: &Redactor) -> Lines {
+    let of = (
+        query.namespace.as_str(),
+        query.pod.as_str(),
+        query.container.as_str(),
+    );
+    match last_lines(&site.client, of, query.former).await {
+        Ok(text) => Lines {
+            text: harmless(&redactor.mask(&text)),
+            problem: String::new(),
+        },
+        Err(error) => Lines {
+            text: String::new(),
+            problem: format!("The lines can't be read: {}", harmless(&chain(&error))),
+        },
+    }
+}
+
+pub(crate) async fn logs(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(place): Path<Place>,
+    QueryOf(query): QueryOf<LogQuery>,
+) -> Response {
+    let redactor = match redactor(&app, &visitor.of, &place, &query).await {
+        Ok(Some(redactor)) => redactor,
+        Ok(None) => return gone(&app, &format!("Pod {} of {}", query.pod, place.name)),
+        Err(error) => return failed(&app, &error),
+    };
+    let page = LogPage {
+        cluster: &app.cluster,
+        release: &place.name,
+        address: place.address(),
+        title: format!("Logs of {} in Pod {}", query.container, query.pod),
+        events: place.below("logs/events", &query),
+        lines: lines(&visitor.of, &query, &redactor).await,
+    };
+    answer(StatusCode::OK, &page)
+}
+
+/// Tells of the lines when there are others.
+pub(crate) async fn log_events(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(place): Path<Place>,
+    QueryOf(query): QueryOf<LogQuery>,
+) -> impl IntoResponse {
+    let site = visitor.of;
+    let redactor = redactor(&app, &site, &place, &query).await.ok().flatten();
+    let texts = stream::unfold((site, query, redactor), |(site, query, redactor)| async {
+        tokio::time::sleep(AGAIN.max(PACE)).await;
+        if !site.is_taken().await {
+            return None;
+        }
+        let lines = lines(&site, &query, redactor.as_ref()?).await;
+        let text = lines.render().ok();
+        Some((text, (site, query, redactor)))
+    });
+    events("logs", texts)
+}

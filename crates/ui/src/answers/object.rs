@@ -1,0 +1,147 @@
+//! One object of a release.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Path, Query as QueryOf, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use kube::api::DynamicObject;
+use serde_json::Value;
+use steersman_cluster::RequestError;
+use steersman_operator::status::Redactor;
+use steersman_tree::{ObjectView, TreeError, checks_of, containers, owners, redactor_of, yaml};
+
+use super::{failed, gone, nothing, within};
+use crate::address::{Kind, LogQuery, ObjectQuery, Place};
+use crate::app::{App, Visitor, answer};
+use crate::pages::{LogLink, ObjectPage};
+use crate::site::{Found, Site};
+
+/// What is shown of a release, and what masks its secrets.
+pub(super) struct Shown {
+    pub(super) found: Found,
+    pub(super) objects: Vec<ObjectView>,
+    pub(super) redactor: Redactor,
+}
+
+/// Reads a release; `None` where there is no such resource.
+pub(super) async fn shown(
+    app: &App,
+    site: &Site,
+    kind: &Kind,
+    place: &Place,
+) -> Result<Option<Shown>, TreeError> {
+    let Some(found) = site.find(kind, place).await? else {
+        return Ok(None);
+    };
+    let checks = checks_of(Some(&app.watches), &kind.api);
+    let tree = site.tree(&found.served);
+    let view = tree
+        .judge(&kind.api, &found.object, &found.revisions, checks)
+        .await?;
+    let mut redactor = redactor_of(&found.revisions);
+    if let Some(spec) = found.object.data.get("spec") {
+        redactor.add_values(spec);
+    }
+    Ok(Some(Shown {
+        objects: view.objects,
+        redactor,
+        found,
+    }))
+}
+
+pub(crate) async fn object(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(place): Path<Place>,
+    QueryOf(query): QueryOf<ObjectQuery>,
+) -> Response {
+    let site = &visitor.of;
+    let Some(kind) = site.kind(&place) else {
+        return nothing(State(app)).await;
+    };
+    let what = format!("{} {} of {}", query.kind, query.name, place.name);
+    let shown = match shown(&app, site, kind, &place).await {
+        Ok(Some(shown)) => shown,
+        Ok(None) => return gone(&app, &format!("{} {}", kind.api.kind, place.name)),
+        Err(error) => return failed(&app, &error),
+    };
+    let Some(view) = within(&shown.objects, &|id| query.is_for(id)) else {
+        return gone(&app, &what);
+    };
+    let live = match live(site, &shown.found, &query).await {
+        Ok(Some(live)) => live,
+        Ok(None) => return gone(&app, &what),
+        Err(error) => return failed(&app, &error),
+    };
+    let text = serde_json::to_value(&live).unwrap_or_default();
+    let about = BTreeSet::from([(query.kind.clone(), query.name.clone())]);
+    let namespace = Some(query.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+    let events = match namespace {
+        Some(namespace) => steersman_tree::events(&site.client, namespace, &about).await,
+        None => Ok(Vec::new()),
+    };
+    let page = ObjectPage {
+        cluster: &app.cluster,
+        release: &place.name,
+        address: place.address(),
+        title: view.label(place.namespace()),
+        why: shown.redactor.mask(&view.message),
+        logs: logs_of(&place, &query, &text),
+        // Who may see objects need not be allowed to see events.
+        events: events.unwrap_or_default(),
+        owners: owners(&live),
+        text: yaml(&text, &shown.redactor),
+    };
+    answer(StatusCode::OK, &page)
+}
+
+async fn live(site: &Site, found: &Found, query: &ObjectQuery) -> Result<Option<DynamicObject>, TreeError> {
+    let Some(resource) = found.served.any_version(&query.group, &query.kind) else {
+        return Ok(None);
+    };
+    let namespace = Some(query.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+    let objects = resource.objects::<DynamicObject>(&site.client, namespace);
+    Ok(objects.get_opt(&query.name).await.map_err(RequestError::from)?)
+}
+
+/// Where the logs of a pod are.
+fn logs_of(place: &Place, query: &ObjectQuery, object: &Value) -> Vec<LogLink> {
+    if (query.group.as_str(), query.kind.as_str()) != ("", "Pod") {
+        return Vec::new();
+    }
+    let links = containers(object).into_iter().map(|container| {
+        let of = LogQuery {
+            namespace: query.namespace.clone(),
+            pod: query.name.clone(),
+            container: container.clone(),
+            former: false,
+        };
+        let former = LogQuery {
+            former: true,
+            ..of.clone()
+        };
+        LogLink {
+            address: place.below("logs", &of),
+            former: if is_restarted(object, &container) {
+                place.below("logs", &former)
+            } else {
+                String::new()
+            },
+            container,
+        }
+    });
+    links.collect()
+}
+
+fn is_restarted(pod: &Value, container: &str) -> bool {
+    let lists = ["/status/initContainerStatuses", "/status/containerStatuses"];
+    let mut statuses = lists
+        .iter()
+        .filter_map(|list| pod.pointer(list)?.as_array())
+        .flatten();
+    let status = statuses.find(|status| status["name"] == container);
+    status.is_some_and(|status| status["restartCount"].as_u64().unwrap_or_default() > 0)
+}

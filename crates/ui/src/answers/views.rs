@@ -1,0 +1,145 @@
+//! What a release is made of, and what differs.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Path, Query as QueryOf, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use kube::api::DynamicObject;
+use serde::Deserialize;
+use serde_json::Value;
+use steersman_model::{ReleaseStatus, chain};
+use steersman_operator::status::Redactor;
+use steersman_tree::{PlanView, compare, dry_run, values_by_source};
+use steersman_watches::Watch;
+
+use super::{failed, gone, nothing};
+use crate::address::{Kind, Place};
+use crate::app::{App, Visitor, answer};
+use crate::pages::{ComparePage, Plan, PlanPage, ValuesPage};
+use crate::site::Site;
+
+/// So many values are shown.
+const MOST_VALUES: usize = 2000;
+
+/// What the operator would do with a resource, tried with the rights of who looks: as no account of the entry.
+pub(super) async fn planned(site: &Site, watch: &Watch, kind: &Kind, object: DynamicObject) -> Plan {
+    let watch = Watch {
+        service_account: None,
+        ..watch.clone()
+    };
+    // Errors of a chart may have what it was given.
+    let spec = object.data.get("spec").cloned().unwrap_or_default();
+    let redactor = Redactor::new([], &spec);
+    let tried = dry_run(&site.client, &watch, kind.resource.clone(), object).await;
+    Plan::of(match tried {
+        Ok(dry_run) => Ok(PlanView::of(&dry_run)),
+        Err(error) => Err(redactor.mask(&chain(&error))),
+    })
+}
+
+pub(crate) async fn plan(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(place): Path<Place>,
+) -> Response {
+    let site = &visitor.of;
+    let Some((kind, watch)) = site.kind(&place).and_then(|kind| Some((kind, app.watch(kind)?))) else {
+        return nothing(State(app)).await;
+    };
+    let object = match site.object(kind, &place).await {
+        Ok(Some(object)) => object,
+        Ok(None) => return gone(&app, &format!("{} {}", kind.api.kind, place.name)),
+        Err(error) => return failed(&app, &error.into()),
+    };
+    let page = PlanPage {
+        cluster: &app.cluster,
+        release: &place.name,
+        address: place.address(),
+        plan: planned(site, watch, kind, object).await,
+    };
+    answer(StatusCode::OK, &page)
+}
+
+pub(crate) async fn values(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(place): Path<Place>,
+) -> Response {
+    let site = &visitor.of;
+    let Some((kind, watch)) = site.kind(&place).and_then(|kind| Some((kind, app.watch(kind)?))) else {
+        return nothing(State(app)).await;
+    };
+    let found = match site.find(kind, &place).await {
+        Ok(Some(found)) => found,
+        Ok(None) => return gone(&app, &format!("{} {}", kind.api.kind, place.name)),
+        Err(error) => return failed(&app, &error),
+    };
+    let mut newest = found.revisions.iter().rev();
+    let deployed = newest.find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
+    let spec = found.object.data.get("spec").and_then(Value::as_object);
+    let mut values = values_by_source(watch, &spec.cloned().unwrap_or_default(), deployed);
+    let more = values.len().saturating_sub(MOST_VALUES);
+    values.truncate(MOST_VALUES);
+    let sources = deployed.map(|stored| stored.snapshot.values_from.as_slice());
+    let from = sources.unwrap_or_default().iter().map(|source| {
+        let at = source
+            .target_path
+            .as_ref()
+            .map_or_else(String::new, |path| format!(", at {path}"));
+        let (kind, name, key) = (&source.kind, &source.name, &source.values_key);
+        format!("Key {key} of {kind} {name} has values, too{at}: they are not shown.")
+    });
+    let page = ValuesPage {
+        cluster: &app.cluster,
+        release: &place.name,
+        address: place.address(),
+        from: from.collect(),
+        values,
+        more,
+    };
+    answer(StatusCode::OK, &page)
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Revisions {
+    from: u32,
+    to: u32,
+}
+
+pub(crate) async fn compared(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(place): Path<Place>,
+    QueryOf(Revisions { from, to }): QueryOf<Revisions>,
+) -> Response {
+    let site = &visitor.of;
+    let Some(kind) = site.kind(&place) else {
+        return nothing(State(app)).await;
+    };
+    let found = match site.find(kind, &place).await {
+        Ok(Some(found)) => found,
+        Ok(None) => return gone(&app, &format!("{} {}", kind.api.kind, place.name)),
+        Err(error) => return failed(&app, &error),
+    };
+    let numbered = |number: u32| {
+        let mut stored = found.revisions.iter();
+        stored.find(|stored| stored.record.version.0 == number)
+    };
+    let (Some(before), Some(after)) = (numbered(from), numbered(to)) else {
+        return gone(
+            &app,
+            &format!("revision {from}, or none {to}: the history has an end"),
+        );
+    };
+    match compare(before, after) {
+        Ok(changes) => {
+            let numbers = found.revisions.iter().map(|stored| stored.record.version.0);
+            let of = (app.cluster.as_str(), place.name.as_str(), place.address());
+            let page = ComparePage::of(of, (from, to), numbers.collect(), &changes);
+            answer(StatusCode::OK, &page)
+        }
+        Err(error) => failed(&app, &error),
+    }
+}

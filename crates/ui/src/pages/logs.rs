@@ -1,0 +1,23 @@
+//! What a container has written.
+
+use askama::Template;
+
+/// The page of a container.
+#[derive(Debug, Template)]
+#[template(path = "logs.html")]
+pub(crate) struct LogPage<'a> {
+    pub(crate) cluster: &'a str,
+    pub(crate) release: &'a str,
+    pub(crate) address: String,
+    pub(crate) title: String,
+    pub(crate) events: String,
+    pub(crate) lines: Lines,
+}
+
+/// Its lines, or why there are none.
+#[derive(Debug, Template)]
+#[template(path = "log_lines.html")]
+pub(crate) struct Lines {
+    pub(crate) text: String,
+    pub(crate) problem: String,
+}

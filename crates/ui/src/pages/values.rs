@@ -1,0 +1,18 @@
+//! The values of a release, each with where it comes from.
+
+use askama::Template;
+use steersman_tree::ValueView;
+
+/// The page of values.
+#[derive(Debug, Template)]
+#[template(path = "values.html")]
+pub(crate) struct ValuesPage<'a> {
+    pub(crate) cluster: &'a str,
+    pub(crate) release: &'a str,
+    pub(crate) address: String,
+    pub(crate) values: Vec<ValueView>,
+    /// Objects that have values, too, of which nothing is shown.
+    pub(crate) from: Vec<String>,
+    /// How many values there are besides those that are shown.
+    pub(crate) more: usize,
+}

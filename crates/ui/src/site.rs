@@ -1,0 +1,173 @@
+//! The cluster as somebody sees it: with whose rights, which kinds, and what is known of their resources.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::DynamicObject;
+use kube::core::GroupVersionKind;
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::{Discovery, DiscoveryError, Resource, Served};
+use steersman_model::ApiKind;
+use steersman_operator::release::Stored;
+use steersman_tree::{Resources, TreeError};
+use steersman_watches::Watches;
+use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::address::{Kind, Place};
+use crate::feed::Feed;
+use crate::rows::Row;
+
+/// Which namespaces are shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    /// These; all where none is named.
+    pub(crate) namespaces: Vec<String>,
+    /// The one that is shown where all may not be looked at.
+    pub(crate) home: String,
+}
+
+/// The cluster with the rights of somebody. What is watched for it ends with it.
+pub(crate) struct Site {
+    pub(crate) client: Client,
+    pub(crate) discovery: Discovery,
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) feed: Arc<Feed>,
+    /// When the server was asked last whether it knows who looks.
+    checked: Mutex<Instant>,
+    _stop: DropGuard,
+}
+
+/// So often the server is asked that, at most.
+const CHECK: Duration = Duration::from_secs(20);
+
+impl std::fmt::Debug for Site {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Site")
+            .field("kinds", &self.kinds)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A resource with the revisions of its release.
+pub(crate) struct Found {
+    pub(crate) object: DynamicObject,
+    pub(crate) revisions: Vec<Stored>,
+    pub(crate) served: Arc<Served>,
+}
+
+impl Site {
+    /// Begins to look at the resources of the kinds of `watches`.
+    ///
+    /// # Errors
+    /// The server does not say which kinds it has, as where it does not know who asks.
+    pub(crate) async fn start(
+        client: Client,
+        watches: &Watches,
+        scope: &Scope,
+    ) -> Result<Self, DiscoveryError> {
+        let discovery = Discovery::new(client.clone());
+        let served = discovery.served().await?;
+        let mut kinds = Vec::new();
+        for gvk in kinds_of(watches) {
+            let api = ApiKind {
+                group: gvk.group.clone(),
+                version: gvk.version.clone(),
+                kind: gvk.kind.clone(),
+            };
+            if let Some(resource) = served.resource(&api) {
+                let name = format!("{}.{}", resource.api.plural, api.group);
+                let resource = resource.clone();
+                kinds.push(Kind { api, resource, name });
+            }
+        }
+        let stop = CancellationToken::new();
+        let resources: Vec<Resource> = kinds.iter().map(|kind| kind.resource.clone()).collect();
+        let feed = Feed::start(&client, &resources, &scope.namespaces, &scope.home, &stop);
+        Ok(Self {
+            client,
+            discovery,
+            kinds,
+            feed,
+            checked: Mutex::new(Instant::now()),
+            _stop: stop.drop_guard(),
+        })
+    }
+
+    /// Whether the server still takes who looks: what was seen before stays nobody's who has lost the right to it.
+    pub(crate) async fn is_taken(&self) -> bool {
+        let is_due = self.lock_checked().elapsed() >= CHECK;
+        if !is_due {
+            return true;
+        }
+        // A server that does not answer says nothing about that.
+        if let Err(kube::Error::Api(status)) = self.client.apiserver_version().await
+            && status.code == 401
+        {
+            return false;
+        }
+        *self.lock_checked() = Instant::now();
+        true
+    }
+
+    fn lock_checked(&self) -> MutexGuard<'_, Instant> {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The kind of a place.
+    pub(crate) fn kind(&self, place: &Place) -> Option<&Kind> {
+        self.kinds.iter().find(|kind| kind.name == place.kind)
+    }
+
+    /// What the list has of a resource now.
+    pub(crate) fn row(&self, place: &Place) -> Option<Row> {
+        let of = self.kinds.iter().position(|kind| kind.name == place.kind)?;
+        let namespace = place.namespace().unwrap_or_default();
+        let key = (of, namespace.into(), place.name.as_str().into());
+        self.feed.state().rows.get(&key).cloned()
+    }
+
+    /// A resource as it is now.
+    pub(crate) async fn object(
+        &self,
+        kind: &Kind,
+        place: &Place,
+    ) -> Result<Option<DynamicObject>, RequestError> {
+        let resources = kind.resource.objects(&self.client, place.namespace());
+        Ok(resources.get_opt(&place.name).await?)
+    }
+
+    /// A resource with its revisions; `None` where there is none.
+    pub(crate) async fn find(&self, kind: &Kind, place: &Place) -> Result<Option<Found>, TreeError> {
+        let Some(object) = self.object(kind, place).await? else {
+            return Ok(None);
+        };
+        let served = self.discovery.served().await?;
+        let tree = self.tree(&served);
+        let revisions = tree.revisions(&kind.api, &object).await?;
+        Ok(Some(Found {
+            object,
+            revisions,
+            served,
+        }))
+    }
+
+    pub(crate) fn tree<'a>(&'a self, served: &'a Served) -> Resources<'a> {
+        Resources {
+            client: &self.client,
+            served,
+        }
+    }
+}
+
+/// The kinds of entries, each once.
+fn kinds_of(watches: &Watches) -> Vec<&GroupVersionKind> {
+    let charts = watches.into_iter().map(|watch| &watch.gvk);
+    let mut kinds: Vec<&GroupVersionKind> = charts
+        .chain(watches.ansible().iter().map(|watch| &watch.gvk))
+        .collect();
+    kinds.sort_by_key(|gvk| (&gvk.group, &gvk.kind, &gvk.version));
+    kinds.dedup();
+    kinds
+}

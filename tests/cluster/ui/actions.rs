@@ -1,0 +1,126 @@
+//! What is done with a release when somebody says so.
+
+use serde_json::json;
+
+use super::{Page, between, site};
+use crate::bench::Bench;
+use crate::procedures::{define_runs, put_procedures, runs};
+
+const BACKUP: &str =
+    "  - {name: backup, job: procedures/job.yaml, parameters: {target: {type: string, required: true}}}\n";
+
+async fn annotation(bench: &Bench, name: &str) -> String {
+    let web = bench.webs().get("shop").await.unwrap();
+    let annotations = web.metadata.annotations.unwrap_or_default();
+    annotations.get(name).cloned().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_of_who_looks() {
+    let Some(bench) = site("ui_actions").await else {
+        return;
+    };
+    put_procedures(&bench, &[], BACKUP).await;
+    define_runs(&bench, &["WebBackup"]).await;
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"message": "one"})).await;
+    bench.wait_revision("shop", 1).await;
+    bench.apply_web("shop", json!({"message": "two"})).await;
+    bench.wait_revision("shop", 2).await;
+
+    let page = Page::start(&bench, &[]);
+    let cookie = page.log_in().await;
+    let address = format!("/releases/webs.{}/{}/shop", bench.group, bench.namespace);
+    let pause = format!("{address}/actions/pause?");
+    let shown = page.get(&pause, &cookie).await.body;
+    assert!(shown.contains("leaves the release alone"), "{shown}");
+    assert_eq!(
+        annotation(&bench, "steersman.dev/pause").await,
+        "",
+        "a GET does nothing"
+    );
+    let token = between(&shown, "name=\"token\" value=\"", "\"").to_owned();
+    let form = format!("token={token}&generation=");
+
+    // Not without its word, not from elsewhere.
+    let own = format!("Origin: http://{}", page.host);
+    let foreign = "Origin: http://evil.example.com".to_owned();
+    for (form, head) in [
+        ("token=", own.clone()),
+        ("token=0000", own.clone()),
+        (form.as_str(), foreign),
+        (form.as_str(), "X-Nothing: 1".to_owned()),
+        (form.as_str(), format!("{own}\r\nSec-Fetch-Site: cross-site")),
+    ] {
+        let answer = page
+            .post(&pause, &cookie, form, std::slice::from_ref(&head))
+            .await;
+        assert_eq!(answer.status, 403, "{form} {head}");
+    }
+    assert_eq!(annotation(&bench, "steersman.dev/pause").await, "");
+    let done = page.post(&pause, &cookie, &form, &[]).await;
+    assert_eq!(done.status, 303, "{}", done.body);
+    assert_eq!(annotation(&bench, "steersman.dev/pause").await, "true");
+    let shown = page.wait(&address, &cookie, "Resume").await;
+    assert!(!shown.contains(">Pause<"), "{shown}");
+    let resume = format!("{address}/actions/resume?");
+    assert!(page.get(&resume, &cookie).await.body.contains("would stay"));
+    assert_eq!(page.post(&resume, &cookie, &form, &[]).await.status, 303);
+
+    // What is gone back to is shown, and what was shown is done.
+    let back = format!("{address}/actions/roll-back?revision=1");
+    let shown = page.get(&back, &cookie).await.body;
+    assert!(
+        shown.contains("-message: two") && shown.contains("+message: one"),
+        "{shown}"
+    );
+    let generation = between(&shown, "name=\"generation\" value=\"", "\"");
+    let stale = page
+        .post(&back, &cookie, &format!("token={token}&generation=1"), &[])
+        .await;
+    assert_eq!(stale.status, 409, "{}", stale.body);
+    let done = page
+        .post(
+            &back,
+            &cookie,
+            &format!("token={token}&generation={generation}"),
+            &[],
+        )
+        .await;
+    assert_eq!(done.status, 303, "{}", done.body);
+    bench.wait_revision("shop", 3).await;
+    assert_eq!(
+        bench.config_maps().get("shop-map").await.unwrap().data["data"]["message"],
+        "one"
+    );
+
+    // A run, with what it needs.
+    let run = format!("{address}/actions/run?procedure=backup");
+    let shown = page.get(&run, &cookie).await.body;
+    assert!(
+        shown.contains("job: Job of procedures/job.yaml") && shown.contains("p.target"),
+        "{shown}"
+    );
+    let refused = page.post(&run, &cookie, &form, &[]).await;
+    assert!(
+        refused.status == 409 && refused.body.contains("parameter `target` is missing"),
+        "{}",
+        refused.body
+    );
+    let done = page
+        .post(&run, &cookie, &format!("{form}&p.target=s3%3A%2F%2Fa"), &[])
+        .await;
+    assert_eq!(done.status, 303, "{}", done.body);
+    let made = runs(&bench, "WebBackup")
+        .list(&Default::default())
+        .await
+        .unwrap()
+        .items;
+    assert_eq!(
+        made[0].data["spec"],
+        json!({"resource": "shop", "target": "s3://a"})
+    );
+    let name = made[0].metadata.name.clone().unwrap();
+    page.wait(&address, &cookie, &name).await;
+    operator.stop().await.unwrap();
+}

@@ -1,0 +1,94 @@
+//! Who gets in.
+
+use std::process::Command;
+
+use super::{Page, site};
+
+#[tokio::test]
+async fn the_page_is_for_who_has_started_it_alone() {
+    let Some(bench) = site("ui_closed").await else {
+        return;
+    };
+    let page = Page::start(&bench, &[]);
+    let own = format!("Host: {}", page.host);
+    let port = page.host.rsplit(':').next().unwrap();
+
+    // Nobody else has a session, a code counts once, and other names lead nowhere.
+    for path in [
+        "/",
+        "/events",
+        "/releases/a/b/c",
+        "/releases/a/b/c/events",
+        "/nothing",
+    ] {
+        let answer = page
+            .ask_with(&format!("GET {path}"), std::slice::from_ref(&own))
+            .await;
+        assert_eq!(answer.status, 401, "{path}");
+        assert!(!answer.body.contains(&bench.group), "{path}");
+    }
+    let wrong = page
+        .ask_with("GET /login?code=1", std::slice::from_ref(&own))
+        .await;
+    assert_eq!(wrong.status, 401);
+    let rebound = format!("Host: rebound.example.com:{port}");
+    let login = format!("GET /login?code={}", page.code);
+    assert_eq!(
+        page.ask_with(&login, std::slice::from_ref(&rebound)).await.status,
+        421
+    );
+    let cookie = page.log_in().await;
+    assert_eq!(
+        page.ask_with(&login, std::slice::from_ref(&own)).await.status,
+        401
+    );
+    let with_cookie = format!("Cookie: {cookie}");
+    assert_eq!(
+        page.ask_with("GET /", &[rebound, with_cookie.clone()])
+            .await
+            .status,
+        421
+    );
+    assert_eq!(
+        page.ask_with("GET /", std::slice::from_ref(&with_cookie))
+            .await
+            .status,
+        421
+    );
+
+    // Other pages are refused, although their browser has the cookie.
+    for foreign in [
+        "Origin: http://evil.example.com",
+        "Origin: null",
+        "Sec-Fetch-Site: cross-site",
+    ] {
+        let head = [own.clone(), with_cookie.clone(), foreign.to_owned()];
+        assert_eq!(page.ask_with("GET /events", &head).await.status, 403, "{foreign}");
+    }
+    // A form says where it comes from.
+    assert_eq!(page.ask_with("POST /", &page.own(&cookie)).await.status, 403);
+    assert_eq!(page.post("/", &cookie, "", &[]).await.status, 405);
+
+    let answer = page.get("/", &cookie).await;
+    assert_eq!(answer.status, 200);
+    for said in [
+        "script-src 'self'",
+        "frame-ancestors 'none'",
+        "default-src 'none'",
+        "cache-control: no-store",
+        "x-content-type-options: nosniff",
+        "referrer-policy: no-referrer",
+    ] {
+        assert!(answer.head.contains(said), "{said}: {}", answer.head);
+    }
+    // Nothing of another host, and no code within the page.
+    for forbidden in ["https://", "http://", "onclick", "<style", "javascript:"] {
+        assert!(!answer.body.contains(forbidden), "{forbidden}: {}", answer.body);
+    }
+    let outside = Command::new(env!("CARGO_BIN_EXE_steersman"))
+        .args(["ui", "--address", "0.0.0.0:0"])
+        .current_dir(bench.folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(outside.status.code(), Some(2));
+}

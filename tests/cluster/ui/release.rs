@@ -1,0 +1,127 @@
+//! What a release is made of, and what differs.
+
+use serde_json::json;
+
+use super::{Page, site};
+use crate::bench::Bench;
+
+const SETTINGS: &str = "apiVersion: v1
+kind: ConfigMap
+metadata: {name: '{{ .Release.Name }}-settings'}
+data: {message: '{{ .Values.message }}', level: '{{ .Values.level | default \"low\" }}'}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: '{{ .Release.Name }}-login'}
+stringData: {token: '{{ .Values.apiToken }}'}
+";
+
+const CANARY: &str = "canary-of-a-token";
+
+/// A release with two revisions, of which a value was changed by hand since, and with nobody to mend that.
+async fn drifted(bench: &Bench, hostile: &str) {
+    bench.add_template("settings.yaml", SETTINGS);
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"message": "one", "apiToken": CANARY}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    bench
+        .apply_web(
+            "shop",
+            json!({"message": hostile, "apiToken": format!("{CANARY}-2")}),
+        )
+        .await;
+    bench.wait_revision("shop", 2).await;
+    bench.wait_event("ReleaseUpgraded").await;
+    operator.stop().await.unwrap();
+    let drift = json!({"data": {"level": "by hand"}});
+    let parameters = kube::api::PatchParams::default();
+    let maps = bench.config_maps();
+    maps.patch("shop-settings", &parameters, &kube::api::Patch::Merge(drift))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_release_shows_values_revisions_owners_and_what_would_change_without_its_secrets() {
+    let Some(bench) = site("ui_release").await else {
+        return;
+    };
+    let hostile = "<img src=x onerror=alert(1)>";
+    drifted(&bench, hostile).await;
+    let page = Page::start(&bench, &[]);
+    let cookie = page.log_in().await;
+    let address = format!("/releases/webs.{}/{}/shop", bench.group, bench.namespace);
+    let object = |kind: &str, name: &str| {
+        format!(
+            "{address}/object?group=&kind={kind}&namespace={}&name={name}",
+            bench.namespace
+        )
+    };
+    page.wait(&address, &cookie, "ReleaseUpgraded").await;
+    let mut shown = Vec::new();
+    let all = [
+        (
+            address.clone(),
+            vec![
+                "Secret shop-login",
+                "ReleaseUpgraded",
+                "compare?from=1&#38;to=2",
+                "What would change",
+            ],
+        ),
+        (
+            format!("{address}/values"),
+            vec!["<code>apiToken</code>", "********", "the resource", "the chart"],
+        ),
+        (
+            format!("{address}/compare?from=1&to=2"),
+            vec!["-message: one", "ConfigMap shop-settings", "Secret shop-login"],
+        ),
+        (
+            format!("{address}/plan"),
+            vec![
+                "would stay",
+                "ConfigMap",
+                "-  level: by hand",
+                "+  level: low",
+                "Fields of it are others",
+            ],
+        ),
+        (
+            object("ConfigMap", "shop-settings"),
+            vec!["steersman", ".data.message", "level: by hand"],
+        ),
+        (
+            object("Secret", "shop-login"),
+            vec!["token: &#39;***&#39;", ".metadata.labels"],
+        ),
+    ];
+    for (path, expected) in all {
+        let answer = page.get(&path, &cookie).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        for part in expected {
+            assert!(answer.body.contains(part), "{path}: no {part}: {}", answer.body);
+        }
+        shown.push(answer.body);
+    }
+    for body in &shown {
+        assert!(!body.contains(CANARY), "{body}");
+        assert!(!body.contains(hostile) && !body.contains("<img"), "{body}");
+    }
+    // Nothing but what belongs to the release, and no address is a way out of it.
+    let others = [
+        object("Secret", "sh.helm.release.v1.shop.v1"),
+        format!("{address}/compare?from=1&to=9"),
+        format!("{address}/nothing"),
+        format!(
+            "{address}/logs?namespace={}&pod=other&container=web",
+            bench.namespace
+        ),
+        format!("{address}/actions/run?procedure=none"),
+    ];
+    for path in others {
+        assert_eq!(page.get(&path, &cookie).await.status, 404, "{path}");
+    }
+}

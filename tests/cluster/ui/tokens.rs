@@ -1,0 +1,124 @@
+//! The page for several, each with a token of the cluster.
+
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::{Api, DeleteParams, PostParams};
+use serde_json::json;
+
+use super::{Page, between, site};
+use crate::bench::{Bench, PATIENCE};
+
+/// A ServiceAccount that may look at one namespace, and a token of it.
+async fn account(bench: &Bench, namespace: &str) -> String {
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "looker", "namespace": namespace}});
+    let accounts = bench.api("", "v1", "ServiceAccount", "serviceaccounts");
+    bench.create(&accounts, account).await;
+    let group = "rbac.authorization.k8s.io";
+    let role = json!({"apiVersion": format!("{group}/v1"), "kind": "Role", "metadata": {"name": "looker"}, "rules": [
+        {"apiGroups": [bench.group], "resources": ["*"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": ["", "apps"], "resources": ["*"], "verbs": ["get", "list"]}]});
+    bench.create(&bench.api(group, "v1", "Role", "roles"), role).await;
+    let binding = json!({"apiVersion": format!("{group}/v1"), "kind": "RoleBinding", "metadata": {"name": "looker"},
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": "looker"},
+        "subjects": [{"kind": "ServiceAccount", "name": "looker", "namespace": namespace}]});
+    let bindings = bench.api(group, "v1", "RoleBinding", "rolebindings");
+    bench.create(&bindings, binding).await;
+    let accounts: Api<ServiceAccount> = Api::namespaced(bench.client.clone(), namespace);
+    let asked = TokenRequest::default();
+    let parameters = PostParams::default();
+    let said = accounts.create_token_request("looker", &parameters, &asked);
+    said.await.unwrap().status.unwrap().token.unwrap()
+}
+
+#[tokio::test]
+async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
+    let Some(bench) = site("ui_tokens").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+    let token = account(&bench, &bench.namespace).await;
+
+    let page = Page::start(&bench, &["--login", "token", "--namespace", &bench.namespace]);
+    let own = format!("Host: {}", page.host);
+    let turned = page.ask_with("GET /", std::slice::from_ref(&own)).await;
+    assert!(
+        turned.status == 303 && turned.head.contains("location: /login"),
+        "{}",
+        turned.head
+    );
+    for wrong in ["", "wrong", "a b", "ey.ey.ey"] {
+        let answer = page
+            .post("/login", "", &format!("token={}", wrong.replace(' ', "+")), &[])
+            .await;
+        assert_eq!(answer.status, 401, "{wrong}: {}", answer.body);
+        assert!(!answer.head.contains("set-cookie"), "{}", answer.head);
+    }
+    let foreign = vec!["Origin: http://evil.example.com".to_owned()];
+    assert_eq!(
+        page.post("/login", "", &format!("token={token}"), &foreign)
+            .await
+            .status,
+        403
+    );
+    let answer = page.post("/login", "", &format!("token={token}"), &[]).await;
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    let set = answer
+        .head
+        .lines()
+        .find_map(|line| line.strip_prefix("set-cookie: "))
+        .unwrap();
+    assert!(
+        set.contains("httponly") && !set.contains(&token.to_lowercase()),
+        "{set}"
+    );
+    let cookie = set.split(';').next().unwrap().to_owned();
+
+    page.wait("/", &cookie, "Web shop").await;
+    let address = format!("/releases/webs.{}/{}/shop", bench.group, bench.namespace);
+    let shown = page.wait(&address, &cookie, "Deployment shop").await;
+    assert!(!shown.contains("class=\"button\""), "it may only look: {shown}");
+    let pause = format!("{address}/actions/pause?");
+    let shown = page.get(&pause, &cookie).await.body;
+    let form = format!("token={}", between(&shown, "name=\"token\" value=\"", "\""));
+    let refused = page.post(&pause, &cookie, &form, &[]).await;
+    assert!(
+        refused.status == 409 && refused.body.contains("forbidden"),
+        "{}",
+        refused.body
+    );
+    // The operator's own rights are nobody's here.
+    let other = format!("/releases/webs.{}/kube-system/shop", bench.group);
+    let refused = page.get(&other, &cookie).await;
+    assert!(
+        refused.status == 502 && refused.body.contains("forbidden"),
+        "{}",
+        refused.body
+    );
+
+    // A proxy in front sends the token with each request.
+    let head = [own.clone(), format!("Authorization: Bearer {token}")];
+    let shown = page.ask_with(&format!("GET {address}"), &head).await;
+    assert!(
+        shown.status == 200 && shown.body.contains("Deployment shop"),
+        "{}",
+        shown.body
+    );
+    let head = [own.clone(), "Authorization: Bearer wrong".to_owned()];
+    assert_eq!(page.ask_with("GET /", &head).await.status, 303);
+    let probe = page
+        .ask_with("GET /healthz", &["Host: 10.0.0.1:8080".to_owned()])
+        .await;
+    assert_eq!(probe.status, 200);
+
+    // What was seen before is nobody's who has lost the right to it.
+    let accounts = bench.api("", "v1", "ServiceAccount", "serviceaccounts");
+    accounts.delete("looker", &DeleteParams::default()).await.unwrap();
+    let begun = std::time::Instant::now();
+    while page.get("/", &cookie).await.status != 303 {
+        assert!(begun.elapsed() < PATIENCE);
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+}
