@@ -3,6 +3,7 @@
 mod actions;
 mod closed;
 mod list;
+mod many;
 mod release;
 mod tokens;
 

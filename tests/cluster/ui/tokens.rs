@@ -8,8 +8,8 @@ use serde_json::json;
 use super::{Page, between, site};
 use crate::bench::{Bench, PATIENCE};
 
-/// A ServiceAccount that may look at one namespace, and a token of it.
-async fn account(bench: &Bench, namespace: &str) -> String {
+/// A ServiceAccount that may look at one namespace.
+pub(super) async fn account(bench: &Bench, namespace: &str) {
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "looker", "namespace": namespace}});
     let accounts = bench.api("", "v1", "ServiceAccount", "serviceaccounts");
     bench.create(&accounts, account).await;
@@ -23,11 +23,28 @@ async fn account(bench: &Bench, namespace: &str) -> String {
         "subjects": [{"kind": "ServiceAccount", "name": "looker", "namespace": namespace}]});
     let bindings = bench.api(group, "v1", "RoleBinding", "rolebindings");
     bench.create(&bindings, binding).await;
+}
+
+/// Another token of it.
+pub(super) async fn token(bench: &Bench, namespace: &str) -> String {
     let accounts: Api<ServiceAccount> = Api::namespaced(bench.client.clone(), namespace);
     let asked = TokenRequest::default();
     let parameters = PostParams::default();
     let said = accounts.create_token_request("looker", &parameters, &asked);
     said.await.unwrap().status.unwrap().token.unwrap()
+}
+
+/// Begins a session, and gives its cookie.
+pub(super) async fn log_in_by(page: &Page, token: &str) -> String {
+    let answer = page.post("/login", "", &format!("token={token}"), &[]).await;
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    let mut lines = answer.head.lines();
+    let set = lines.find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    assert!(
+        set.contains("httponly") && !set.contains(&token.to_lowercase()),
+        "{set}"
+    );
+    set.split(';').next().unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -39,7 +56,8 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 1).await;
     operator.stop().await.unwrap();
-    let token = account(&bench, &bench.namespace).await;
+    account(&bench, &bench.namespace).await;
+    let token = token(&bench, &bench.namespace).await;
 
     let page = Page::start(&bench, &["--login", "token", "--namespace", &bench.namespace]);
     let own = format!("Host: {}", page.host);
@@ -63,18 +81,7 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
             .status,
         403
     );
-    let answer = page.post("/login", "", &format!("token={token}"), &[]).await;
-    assert_eq!(answer.status, 303, "{}", answer.body);
-    let set = answer
-        .head
-        .lines()
-        .find_map(|line| line.strip_prefix("set-cookie: "))
-        .unwrap();
-    assert!(
-        set.contains("httponly") && !set.contains(&token.to_lowercase()),
-        "{set}"
-    );
-    let cookie = set.split(';').next().unwrap().to_owned();
+    let cookie = log_in_by(&page, &token).await;
 
     page.wait("/", &cookie, "Web shop").await;
     let address = format!("/releases/webs.{}/{}/shop", bench.group, bench.namespace);
