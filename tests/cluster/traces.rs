@@ -152,10 +152,13 @@ async fn a_reconcile_is_a_trace_of_its_steps_and_requests() {
     assert_eq!(root.name, "reconcile");
     let of_root = attributes(&root.attributes);
     assert_eq!(
-        (of_root["kind"].as_str(), of_root["name"].as_str()),
+        (
+            of_root["steersman.resource.kind"].as_str(),
+            of_root["steersman.resource.name"].as_str()
+        ),
         ("Web", "shop")
     );
-    assert_eq!(of_root["namespace"], bench.namespace);
+    assert_eq!(of_root["k8s.namespace.name"], bench.namespace);
     let in_trace: Vec<&Span> = spans
         .iter()
         .filter(|span| span.trace_id == root.trace_id)
@@ -180,6 +183,11 @@ async fn a_reconcile_is_a_trace_of_its_steps_and_requests() {
         attributes(&created.attributes)["http.response.status_code"],
         "201"
     );
+    let of_request = attributes(&created.attributes);
+    assert_eq!(of_request["http.request.method"], "PATCH");
+    let (server, port) = (&of_request["server.address"], &of_request["server.port"]);
+    let expected = format!("https://{server}:{port}{}", of_request["url.path"]);
+    assert_eq!(of_request["url.full"], expected);
     assert!(!format!("{spans:?}").contains("canary"));
     // The log is the same as without traces.
     let log = operator.log_text();
@@ -210,7 +218,12 @@ pub(crate) async fn trace_with(receiver: &Receiver, name: &str) -> Vec<Span> {
 fn path_of(span: &Span, trace: &[Span]) -> String {
     let parent = trace.iter().find(|parent| parent.span_id == span.parent_span_id);
     let of_span = attributes(&span.attributes);
-    let said = ["event", "kind", "object", "objects"];
+    let said = [
+        "steersman.hook.event",
+        "steersman.object.kind",
+        "steersman.object",
+        "steersman.object.count",
+    ];
     let said: Vec<&str> = said
         .iter()
         .filter_map(|key| of_span.get(*key).map(String::as_str))

@@ -56,13 +56,13 @@ async fn a_run_is_a_span_with_its_tasks_and_no_secret() {
     let run = trace.iter().find(|span| span.name == "run").unwrap();
     let content = roles.path("roles/web").canonicalize().unwrap();
     let of_run = [
-        "kind",
-        "namespace",
-        "name",
-        "content",
-        "outcome",
-        "tasks",
-        "changed",
+        "steersman.resource.kind",
+        "k8s.namespace.name",
+        "steersman.resource.name",
+        "steersman.run.content",
+        "steersman.run.outcome",
+        "steersman.run.tasks",
+        "steersman.run.changed",
     ];
     assert_eq!(
         told(run, &of_run),
@@ -82,7 +82,10 @@ async fn a_run_is_a_span_with_its_tasks_and_no_secret() {
         .filter(|span| span.parent_span_id == run.span_id)
         .collect();
     tasks.sort_by_key(|span| span.start_time_unix_nano);
-    let names: Vec<String> = tasks.iter().map(|span| told(span, &["role", "task"])).collect();
+    let names: Vec<String> = tasks
+        .iter()
+        .map(|span| told(span, &["steersman.task.role", "steersman.task.name"]))
+        .collect();
     let expected = [
         "task web ansible.builtin.shell",
         "task web kubernetes.core.k8s",

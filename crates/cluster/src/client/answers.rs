@@ -8,6 +8,7 @@ use hyper::http::{Request, Response};
 use kube::client::Body;
 use tower::{Layer, Service};
 use tracing::Instrument as _;
+use tracing::field::Empty;
 
 use crate::TRACE;
 
@@ -56,14 +57,22 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let method = request.method().clone();
+        let uri = request.uri();
+        let address = self.layer.host.as_ref();
+        let (server, port) = address.rsplit_once(':').unwrap_or((address, "443"));
         let span = tracing::info_span!(
             target: TRACE,
             "request",
             otel.name = %method,
             otel.kind = "client",
             http.request.method = %method,
-            url.path = request.uri().path(),
-            http.response.status_code = tracing::field::Empty,
+            server.address = server,
+            server.port = port.parse::<u16>().unwrap_or_default(),
+            url.full = %format_args!("https://{address}{}", uri.path()),
+            url.path = uri.path(),
+            http.response.status_code = Empty,
+            otel.status_code = Empty,
+            error.type = Empty,
         );
         let AnswerLayer { host, on_answer } = self.layer.clone();
         let answer = self.inner.call(request);
@@ -73,9 +82,17 @@ where
             match &answer {
                 Ok(answer) => {
                     recorded.record("http.response.status_code", answer.status().as_u16());
+                    if answer.status().is_client_error() || answer.status().is_server_error() {
+                        recorded.record("otel.status_code", "ERROR");
+                        recorded.record("error.type", answer.status().as_str());
+                    }
                     on_answer(answer.status().as_str(), method.as_str(), &host);
                 }
-                Err(_) => on_answer("<error>", method.as_str(), &host),
+                Err(_) => {
+                    recorded.record("otel.status_code", "ERROR");
+                    recorded.record("error.type", "_OTHER");
+                    on_answer("<error>", method.as_str(), &host);
+                }
             }
             answer
         };

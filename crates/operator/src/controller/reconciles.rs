@@ -56,9 +56,9 @@ impl<A: Adapter> Controller<A> {
             let span = tracing::info_span!(
                 target: TRACE,
                 "reconcile",
-                kind = %self.followed.gvk.kind,
-                namespace = key.namespace.as_deref().unwrap_or_default(),
-                name = %key.name
+                steersman.resource.kind = %self.followed.gvk.kind,
+                k8s.namespace.name = key.namespace.as_deref().unwrap_or_default(),
+                steersman.resource.name = %key.name
             );
             self.tasks.spawn(async move {
                 let started = Instant::now();

@@ -155,7 +155,7 @@ impl Renderer {
         if twice {
             world = world.repeating();
         }
-        let span = tracing::info_span!(target: TRACE, "render", chart = chart.name());
+        let span = tracing::info_span!(target: TRACE, "render", steersman.chart.name = chart.name());
         let redactor = session.redactor.snapshot();
         let rendering = tokio::task::spawn_blocking(move || {
             let _entered = span.entered();

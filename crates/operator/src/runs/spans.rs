@@ -14,14 +14,15 @@ pub(super) fn of_run(due: &Due<'_>) -> Span {
     tracing::info_span!(
         target: TRACE,
         "run",
-        kind = owner.kind,
-        namespace = owner.namespace.as_deref().unwrap_or_default(),
-        name = owner.name,
-        content = %due.content.path().display(),
-        outcome = Empty,
-        tasks = Empty,
-        changed = Empty,
+        steersman.resource.kind = owner.kind,
+        k8s.namespace.name = owner.namespace.as_deref().unwrap_or_default(),
+        steersman.resource.name = owner.name,
+        steersman.run.content = %due.content.path().display(),
+        steersman.run.outcome = Empty,
+        steersman.run.tasks = Empty,
+        steersman.run.changed = Empty,
         otel.status_code = Empty,
+        error.type = Empty,
     )
 }
 
@@ -29,8 +30,8 @@ pub(super) fn of_run(due: &Due<'_>) -> Span {
 pub(super) fn note_outcome(span: &Span, outcome: &Result<Outcome, RunFailure>) {
     let said = match outcome {
         Ok(outcome) => {
-            span.record("tasks", outcome.result.ok);
-            span.record("changed", outcome.result.changed);
+            span.record("steersman.run.tasks", outcome.result.ok);
+            span.record("steersman.run.changed", outcome.result.changed);
             if outcome.is_successful() {
                 "successful"
             } else {
@@ -40,9 +41,10 @@ pub(super) fn note_outcome(span: &Span, outcome: &Result<Outcome, RunFailure>) {
         Err(failure) if failure.is_cancelled() => "cancelled",
         Err(_) => "unfinished",
     };
-    span.record("outcome", said);
+    span.record("steersman.run.outcome", said);
     if matches!(said, "failed" | "unfinished") {
         span.record("otel.status_code", "ERROR");
+        span.record("error.type", said);
     }
 }
 
@@ -72,8 +74,8 @@ impl TaskSpans {
                     target: TRACE,
                     parent: &self.run,
                     "task",
-                    task = name,
-                    role,
+                    steersman.task.name = name,
+                    steersman.task.role = role,
                     otel.status_code = Empty
                 ));
             }

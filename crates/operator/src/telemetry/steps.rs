@@ -8,6 +8,9 @@ use steersman_cluster::TRACE;
 use tracing::field::{Empty, display};
 use tracing::{Instrument as _, Span};
 
+/// The word of OpenTelemetry's conventions for an error of no kind that a reader could name.
+const OTHER: &str = "_OTHER";
+
 /// A step of a reconcile, as a trace shows it.
 #[derive(Debug)]
 pub(crate) struct Step(Span);
@@ -19,35 +22,36 @@ pub(crate) fn step(name: &'static str) -> Step {
         "step",
         otel.name = name,
         otel.status_code = Empty,
-        event = Empty,
-        kind = Empty,
-        object = Empty,
-        objects = Empty,
+        error.type = Empty,
+        steersman.hook.event = Empty,
+        steersman.object.kind = Empty,
+        steersman.object = Empty,
+        steersman.object.count = Empty,
     ))
 }
 
 impl Step {
     /// The hook event for which the step runs hooks, such as `pre-install`.
     pub(crate) fn event(self, event: &str) -> Self {
-        self.0.record("event", event);
+        self.0.record("steersman.hook.event", event);
         self
     }
 
     /// The kind of its objects.
     pub(crate) fn kind(self, kind: &impl Display) -> Self {
-        self.0.record("kind", display(kind));
+        self.0.record("steersman.object.kind", display(kind));
         self
     }
 
     /// The one that a step for a single object works on, such as `Deployment default/web`.
     pub(crate) fn object(self, object: &impl Display) -> Self {
-        self.0.record("object", display(object));
+        self.0.record("steersman.object", display(object));
         self
     }
 
     /// How many a step for several works on; the span has their number alone.
     pub(crate) fn objects(self, count: usize) -> Self {
-        self.0.record("objects", count);
+        self.0.record("steersman.object.count", count);
         self
     }
 
@@ -64,6 +68,7 @@ impl Step {
         let span = self.0.clone();
         let failing = work.inspect_err(move |_| {
             span.record("otel.status_code", "ERROR");
+            span.record("error.type", OTHER);
         });
         self.around(failing)
     }
