@@ -79,20 +79,20 @@ where
         let recorded = span.clone();
         let work = async move {
             let answer = answer.await;
-            match &answer {
-                Ok(answer) => {
-                    recorded.record("http.response.status_code", answer.status().as_u16());
-                    if answer.status().is_client_error() || answer.status().is_server_error() {
-                        recorded.record("otel.status_code", "ERROR");
-                        recorded.record("error.type", answer.status().as_str());
-                    }
-                    on_answer(answer.status().as_str(), method.as_str(), &host);
+            let failed = |kind: &str| {
+                recorded.record("otel.status_code", "ERROR");
+                recorded.record("error.type", kind);
+            };
+            if let Ok(answer) = &answer {
+                let status = answer.status();
+                recorded.record("http.response.status_code", status.as_u16());
+                if status.is_client_error() || status.is_server_error() {
+                    failed(status.as_str());
                 }
-                Err(_) => {
-                    recorded.record("otel.status_code", "ERROR");
-                    recorded.record("error.type", "_OTHER");
-                    on_answer("<error>", method.as_str(), &host);
-                }
+                on_answer(status.as_str(), method.as_str(), &host);
+            } else {
+                failed("_OTHER");
+                on_answer("<error>", method.as_str(), &host);
             }
             answer
         };
