@@ -64,9 +64,5 @@ async fn a_session_costs_its_rows_and_a_page_has_fifty_of_them() {
         }
     }
     let each = resident(&page).saturating_sub(before) / SESSIONS as u64;
-    println!(
-        "{} kB for each of {SESSIONS} sessions over {RESOURCES} resources",
-        each / 1024
-    );
     assert!(each <= MOST_OF_SESSION, "{each} bytes for each session");
 }
