@@ -32,6 +32,8 @@ pub(crate) struct Asked {
 pub(crate) struct Holder {
     /// Its kind and its name, for people.
     pub(crate) run: String,
+    /// That of its procedure, and its own.
+    pub(crate) named: (String, String),
     /// Whether nothing else is done meanwhile.
     pub(crate) is_exclusive: bool,
     /// The UID of the resource that it was begun for, once that is known.
@@ -139,6 +141,8 @@ pub(super) struct Agreement {
     pub(super) is_settled: bool,
     /// The ends of runs, by their UIDs.
     pub(super) ends: BTreeMap<String, End>,
+    /// Runs that nothing waited for while they were under way, by their UIDs: they let nothing through.
+    pub(super) passed_over: BTreeSet<String>,
 }
 
 impl Agreement {
@@ -172,26 +176,52 @@ impl Agreement {
         holder.resource.is_none() || self.resource.is_none() || holder.resource == self.resource
     }
 
-    /// Runs that have ended and that nothing waits for let nothing through later. Gives the UIDs of those of which that is new.
-    pub(super) fn spend(&mut self) -> Vec<String> {
+    /// Runs that nothing waits for let nothing through later, whether they have ended or are under way: those of procedures that
+    /// let something through at all, as `opens` says. Gives the UIDs of those of which that is new.
+    pub(super) fn spend(&mut self, opens: &dyn Fn(&str) -> bool) -> Vec<String> {
         if !self.is_settled {
             return Vec::new();
         }
         let wants = &self.wants;
-        let is_unwanted = |end: &End| !end.spent && wants.iter().all(|want| want.name != end.name);
-        let unwanted = self.ends.iter_mut().filter(|(_, end)| is_unwanted(end));
-        let spent = unwanted.map(|(uid, end)| {
-            end.spent = true;
-            uid.clone()
-        });
-        spent.collect()
+        let is_unwanted = |name: &str| wants.iter().all(|want| want.name != name);
+        let mut spent = Vec::new();
+        for (uid, end) in &mut self.ends {
+            if !end.spent && opens(&end.procedure) && is_unwanted(&end.name) {
+                end.spent = true;
+                spent.push(uid.clone());
+            }
+        }
+        for (uid, holder) in &self.holders {
+            let (procedure, name) = &holder.named;
+            if opens(procedure) && is_unwanted(name) && self.passed_over.insert(uid.clone()) {
+                spent.push(uid.clone());
+            }
+        }
+        spent
+    }
+
+    /// Whether a run of this procedure and name is there that lets nothing through.
+    pub(super) fn has_spent(&self, procedure: &str, name: &str) -> bool {
+        let mut ends = self.ends.values();
+        let has_ended = ends.any(|end| end.spent && end.procedure == procedure && end.name == name);
+        let mut holders = self.holders.iter();
+        has_ended
+            || holders.any(|(uid, holder)| {
+                let is_it = (holder.named.0.as_str(), holder.named.1.as_str()) == (procedure, name);
+                is_it && self.passed_over.contains(uid)
+            })
     }
 
     /// What has become of a run of this procedure and name, which is wanted for a generation of the resource. Its name can be
     /// reckoned before, so that one counts that began since.
-    pub(super) fn gate(&self, (procedure, name): (&str, &str), generation: Option<i64>) -> Gate {
-        let mut ends = self.ends.values();
-        let found = ends.find(|end| !end.spent && end.procedure == procedure && end.name == name);
+    pub(super) fn gate(
+        &self,
+        (procedure, name): (&str, &str),
+        (generation, what): (Option<i64>, &Wanted),
+    ) -> Gate {
+        let counts = |end: &&End| !end.spent || matches!(what, Wanted::Change(..));
+        let mut ends = self.ends.values().filter(counts);
+        let found = ends.find(|end| end.procedure == procedure && end.name == name);
         let Some(end) = found else {
             return Gate::Waits;
         };

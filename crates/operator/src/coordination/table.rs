@@ -182,16 +182,15 @@ impl Coordination {
         let Some(agreement) = state.agreements.get_mut(key) else {
             return;
         };
-        if is_settled {
-            agreement.is_settled = true;
-        } else {
+        agreement.is_settled = is_settled;
+        if !is_settled {
             let is_kept = |want: &&Want| matches!(want.what, Wanted::Gate(_)) && !wants.contains(want);
             let kept: Vec<Want> = agreement.wants.iter().filter(is_kept).cloned().collect();
             wants.extend(kept);
         }
         let is_news = agreement.wants != wants;
         agreement.wants = wants;
-        let spent = agreement.spend();
+        let spent = agreement.spend(&|procedure| self.opens(procedure));
         if is_news {
             state.changed.insert(key.clone());
         }
@@ -202,42 +201,53 @@ impl Coordination {
         }
     }
 
-    /// What a run is to be called that lets something through: the first of these names of which none was spent.
-    pub(crate) fn fresh(&self, key: &Key, procedure: &str, name: impl Fn(u32) -> String) -> String {
+    /// Whether an upgrade may wait for runs of a procedure.
+    fn opens(&self, procedure: &str) -> bool {
+        let mut all = self.procedures.iter();
+        all.any(|one| one.before.is_some() && one.name == procedure)
+    }
+
+    /// What a run is to be called that lets this through: as the one that is wanted already, or the first of these names of which
+    /// none is spent.
+    pub(crate) fn fresh(
+        &self,
+        key: &Key,
+        (procedure, what): (usize, &Wanted),
+        name: impl Fn(u32) -> String,
+    ) -> String {
         let state = self.lock();
         let agreement = state.agreements.get(key);
-        let is_spent = |name: &String| {
-            let mut ends = agreement.iter().flat_map(|agreement| agreement.ends.values());
-            ends.any(|end| end.spent && end.procedure == procedure && end.name == *name)
-        };
-        let found = (0..MOST_ROUNDS).map(&name).find(|name| !is_spent(name));
-        found.unwrap_or_else(|| name(MOST_ROUNDS))
+        let of = self.procedures.get(procedure);
+        let of = of.map_or("", |procedure| procedure.name.as_str());
+        let is_spent = |name: &String| agreement.is_some_and(|agreement| agreement.has_spent(of, name));
+        let mut wants = agreement.iter().flat_map(|agreement| &agreement.wants);
+        let wanted = wants.find(|want| want.procedure == procedure && want.what == *what);
+        let wanted = wanted
+            .map(|want| want.name.clone())
+            .filter(|name| !is_spent(name));
+        wanted.unwrap_or_else(|| {
+            let found = (0..MOST_ROUNDS).map(&name).find(|name| !is_spent(name));
+            found.unwrap_or_else(|| name(MOST_ROUNDS))
+        })
     }
 
     /// Whether a run that has ended lets nothing through.
     pub(crate) fn is_spent(&self, key: &Key, run: &str) -> bool {
         let state = self.lock();
-        let end = state
-            .agreements
-            .get(key)
-            .and_then(|agreement| agreement.ends.get(run));
-        end.is_some_and(|end| end.spent)
-    }
-
-    /// Whether nothing waits for a run of this name, as far as that is known.
-    pub(crate) fn is_unwanted(&self, key: &Key, name: &str) -> bool {
-        let state = self.lock();
-        let agreement = state.agreements.get(key).filter(|agreement| agreement.is_settled);
-        agreement.is_some_and(|agreement| agreement.wants.iter().all(|want| want.name != name))
+        let agreement = state.agreements.get(key);
+        agreement.is_some_and(|agreement| {
+            let end = agreement.ends.get(run);
+            agreement.passed_over.contains(run) || end.is_some_and(|end| end.spent)
+        })
     }
 
     /// What has become of a run that a revision waits for. The release is woken when that changes.
-    pub(crate) fn gate(&self, key: &Key, run: (&str, &str), generation: Option<i64>) -> Gate {
+    pub(crate) fn gate(&self, key: &Key, run: (&str, &str), what: (Option<i64>, &Wanted)) -> Gate {
         let state = self.lock();
         state
             .agreements
             .get(key)
-            .map_or(Gate::Waits, |agreement| agreement.gate(run, generation))
+            .map_or(Gate::Waits, |agreement| agreement.gate(run, what))
     }
 
     /// The resource with this UID is gone, or another's.
@@ -369,12 +379,15 @@ impl Coordination {
         self.change(key, |agreement| {
             let before = agreement.ends.get(run);
             let end = End {
-                spent: end.spent || before.is_some_and(|before| before.spent),
+                spent: end.spent
+                    || before.is_some_and(|before| before.spent)
+                    || agreement.passed_over.contains(run),
                 ..end
             };
             let is_news = before != Some(&end);
             agreement.ends.insert(run.to_owned(), end);
-            agreement.spend();
+            agreement.passed_over.remove(run);
+            agreement.spend(&|procedure| self.opens(procedure));
             left(agreement, run, is_news)
         });
     }
@@ -383,6 +396,7 @@ impl Coordination {
     pub(crate) fn forget_run(&self, key: &Key, run: &str) {
         self.change(key, |agreement| {
             let is_news = agreement.ends.remove(run).is_some();
+            agreement.passed_over.remove(run);
             left(agreement, run, is_news)
         });
     }

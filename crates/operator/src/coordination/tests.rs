@@ -156,6 +156,7 @@ fn nothing_of_the_resource_counts_beside_a_run_that_is_to_be_alone() {
 
 fn holder(run: &str, is_exclusive: bool) -> Holder {
     Holder {
+        named: ("backup".to_owned(), run.to_owned()),
         run: run.to_owned(),
         is_exclusive,
         resource: None,
@@ -212,6 +213,7 @@ fn a_run_for_an_earlier_resource_of_the_name_holds_up_nothing() {
         ..Agreement::default()
     };
     let of = |resource: &str| Holder {
+        named: ("backup".to_owned(), "run".to_owned()),
         resource: Some(resource.to_owned()),
         ..holder("Restore a", true)
     };
@@ -249,10 +251,17 @@ fn an_answer_is_for_the_try_that_has_asked() {
     assert!(agreement.leave("uid") && agreement.asked.is_none());
 }
 
+fn gate() -> Wanted {
+    Wanted::Gate("text".to_owned())
+}
+
 #[test]
 fn a_gate_opens_by_a_run_that_has_succeeded() {
     let mut agreement = Agreement::default();
-    assert_eq!(agreement.gate(("backup", "db-backup-1"), Some(2)), Gate::Waits);
+    assert_eq!(
+        agreement.gate(("backup", "db-backup-1"), (Some(2), &gate())),
+        Gate::Waits
+    );
     let end = |why: Option<&str>| End {
         generation: Some(2),
         is_plain: true,
@@ -263,28 +272,34 @@ fn a_gate_opens_by_a_run_that_has_succeeded() {
     };
     agreement.ends.insert("uid".to_owned(), end(Some("no disk")));
     assert_eq!(
-        agreement.gate(("backup", "db-backup-1"), Some(2)),
+        agreement.gate(("backup", "db-backup-1"), (Some(2), &gate())),
         Gate::Failed("no disk".to_owned())
     );
     agreement.ends.insert("uid".to_owned(), end(None));
-    assert_eq!(agreement.gate(("backup", "db-backup-1"), Some(2)), Gate::Passed);
+    assert_eq!(
+        agreement.gate(("backup", "db-backup-1"), (Some(2), &gate())),
+        Gate::Passed
+    );
     let other = End {
         is_plain: false,
         ..end(None)
     };
     agreement.ends.insert("uid".to_owned(), other);
     assert_eq!(
-        agreement.gate(("backup", "db-backup-1"), Some(2)),
+        agreement.gate(("backup", "db-backup-1"), (Some(2), &gate())),
         Gate::Failed("somebody has made it with other parameters".to_owned())
     );
     agreement.ends.insert("uid".to_owned(), end(None));
     assert_eq!(
-        agreement.gate(("backup", "db-backup-1"), Some(3)),
+        agreement.gate(("backup", "db-backup-1"), (Some(3), &gate())),
         Gate::Failed("it began before that was asked for".to_owned())
     );
-    assert_eq!(agreement.gate(("backup", "db-backup-2"), Some(2)), Gate::Waits);
     assert_eq!(
-        agreement.gate(("vacuum", "db-backup-1"), Some(2)),
+        agreement.gate(("backup", "db-backup-2"), (Some(2), &gate())),
+        Gate::Waits
+    );
+    assert_eq!(
+        agreement.gate(("vacuum", "db-backup-1"), (Some(2), &gate())),
         Gate::Waits,
         "of another procedure"
     );
@@ -302,24 +317,38 @@ fn a_run_that_nothing_waits_for_lets_nothing_through_later() {
     };
     let want = |name: &str| Want {
         procedure: 0,
-        what: Wanted::Gate("text".to_owned()),
+        what: gate(),
         name: name.to_owned(),
     };
     let mut agreement = Agreement::default();
     agreement.ends.insert("1".to_owned(), end("first"));
     agreement.ends.insert("2".to_owned(), end("second"));
     assert_eq!(
-        agreement.spend(),
+        agreement.spend(&|_| true),
         Vec::<String>::new(),
         "nobody has said what is wanted"
     );
     agreement.wants = vec![want("second")];
     agreement.is_settled = true;
-    assert_eq!(agreement.spend(), ["1"]);
-    assert_eq!(agreement.spend(), Vec::<String>::new());
-    assert_eq!(agreement.gate(("backup", "first"), Some(2)), Gate::Waits);
-    assert_eq!(agreement.gate(("backup", "second"), Some(2)), Gate::Passed);
+    assert_eq!(agreement.spend(&|_| true), ["1"]);
+    assert_eq!(agreement.spend(&|_| true), Vec::<String>::new());
+    assert_eq!(
+        agreement.gate(("backup", "first"), (Some(2), &gate())),
+        Gate::Waits
+    );
+    assert_eq!(
+        agreement.gate(("backup", "second"), (Some(2), &gate())),
+        Gate::Passed
+    );
+    // One that is under way, too; not one of a procedure that opens nothing.
+    agreement.holders.insert("3".to_owned(), holder("third", false));
+    assert_eq!(agreement.spend(&|_| false), Vec::<String>::new());
+    assert_eq!(agreement.spend(&|_| true), ["3"]);
+    assert!(agreement.has_spent("backup", "third") && !agreement.has_spent("backup", "second"));
     agreement.wants.clear();
-    assert_eq!(agreement.spend(), ["2"]);
-    assert_eq!(agreement.gate(("backup", "second"), Some(2)), Gate::Waits);
+    assert_eq!(agreement.spend(&|_| true), ["2"]);
+    assert_eq!(
+        agreement.gate(("backup", "second"), (Some(2), &gate())),
+        Gate::Waits
+    );
 }

@@ -187,8 +187,7 @@ impl ProcedureReconciler {
     /// Writes down that a run lets nothing through any longer: the next process does not know that.
     async fn note_spent(&self, session: &mut Session) -> Result<(), StepError> {
         let (key, uid) = (session.run.key(), &session.run.uid);
-        let is_open = |record: &ProcedureRecord| record.ended.is_some() && !record.spent;
-        let is_new = self.procedure.before.is_some() && session.record.as_ref().is_some_and(is_open);
+        let is_new = session.record.as_ref().is_some_and(|record| !record.spent);
         if is_new && self.procedures.coordination().is_spent(&key, uid) {
             self.note(session, |record| record.spent = true).await?;
         }
@@ -322,13 +321,8 @@ impl ProcedureReconciler {
             Action::Advance => {
                 self.let_go(session).await?;
                 let procedure = Arc::clone(&self.procedure);
-                let coordination = self.procedures.coordination();
-                let is_unwanted = coordination.is_unwanted(&session.run.key(), &session.run.name);
-                self.note(session, |record| {
-                    record.advance(&procedure, stop, now);
-                    record.spent = record.ended.is_some() && is_unwanted;
-                })
-                .await?;
+                self.note(session, |record| record.advance(&procedure, stop, now))
+                    .await?;
                 self.tell_of_end(session);
             }
         }

@@ -218,9 +218,19 @@ impl ProcedureReconciler {
         let template = self.template(session, &job.file, &parameters, open);
         let share = Arc::clone(&session.share);
         let rendered = self.releases.step_job(resource.clone(), share, template).await;
-        let secrets = self.secrets_of(place, &name, &found.data).await?;
+        // What admission has added to it was not there when they were looked at.
+        let as_made = rendered
+            .as_ref()
+            .ok()
+            .and_then(|rendered| rendered.object.as_ref());
+        let as_made = match as_made {
+            Some(object) => self.secrets_of(place, &name, &object.value).await?,
+            None => None,
+        };
         let keys = self.releases.signing_keys();
-        let secrets = secrets.filter(|secrets| secrets.are_those(open.secrets.as_ref(), &keys));
+        let are_those = as_made.is_some_and(|secrets| secrets.are_those(open.secrets.as_ref(), &keys));
+        let secrets = self.secrets_of(place, &name, &found.data).await?;
+        let secrets = secrets.filter(|_| are_those);
         let (Ok(rendered), Some(JobSecrets { mut redactor, .. })) = (rendered, secrets) else {
             return Ok((said, None));
         };

@@ -111,6 +111,7 @@ impl Run {
         Holder {
             resource: resource.map(str::to_owned),
             run: format!("{} {}", procedure.run_kind, self.name),
+            named: (procedure.name.clone(), self.name.clone()),
             is_exclusive: procedure.exclusive,
         }
     }

@@ -195,7 +195,9 @@ impl Observer<'_> {
         let (resource, uid) = (&session.owner.name, &session.owner.uid);
         let named = |round: u32| run_name(resource, uid, of, &what.text(round));
         let name = match what {
-            Wanted::Gate(_) => self.coordination?.fresh(&session.key(), of, named),
+            Wanted::Gate(_) => self
+                .coordination?
+                .fresh(&session.key(), (procedure, &what), named),
             Wanted::Change(..) => named(0),
         };
         Some(Want {
@@ -239,6 +241,7 @@ impl Observer<'_> {
         let Some(waiting) = self.before(session, (current, known), observed, wants)? else {
             return Ok(None);
         };
+        let overlay = reached.map(|last| last.overlay.clone()).unwrap_or_default();
         let is_reached = reached.is_some_and(|last| {
             (&last.config, &last.overlay) == (&current.own_values, current.held.overlay())
         });
@@ -258,6 +261,8 @@ impl Observer<'_> {
             Some(ReleaseStatus::PendingInstall | ReleaseStatus::PendingUpgrade) => {
                 Answer::UnderWay("a revision with them is under way".to_owned())
             }
+            // There is nothing of it that it could take off.
+            _ if asked.is_of_end && current.held.overlay() == &overlay => Answer::Done,
             _ if asked.is_of_end => return Ok(None),
             _ => failed(),
         };
@@ -272,7 +277,7 @@ impl Observer<'_> {
         let run_of = (procedure.name.as_str(), name.as_str());
         match self
             .coordination?
-            .gate(&session.key(), run_of, session.generation)
+            .gate(&session.key(), run_of, (session.generation, &want.what))
         {
             Gate::Passed => None,
             Gate::Waits => Some(Waiting::for_run(format!("waits for {run}: {why}"), false)),

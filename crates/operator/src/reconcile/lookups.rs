@@ -10,7 +10,7 @@ use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::new_record::{hook_records, manifest};
 use super::randomness::is_same_but_for_noise;
-use super::release_cache::ReleaseCache;
+use super::release_cache::{KnownRelease, ReleaseCache};
 use super::renderer::Renderer;
 use super::secrets::{LookedUp, is_of_secrets, may_be_more};
 use super::session::{PreparedRelease, Session};
@@ -39,12 +39,29 @@ impl Lookups<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<bool, ReconcileError> {
         let known = cache.known.clone().unwrap_or_default();
-        let last = known.last.filter(|last| last.inputs == Some(prepared.inputs));
         let refused = cache.refusal().map(|refusal| refusal.lookups.clone());
         let refused = refused.unwrap_or_default();
-        if known.lookups.is_empty() && refused.is_empty() || !cache.is_lookup_due(Instant::now()) {
+        if known.lookups.is_empty() && refused.is_empty() {
             return Ok(false);
         }
+        // What was seen a moment ago still holds.
+        if !cache.is_lookup_due(Instant::now()) {
+            return Ok(cache.lookups_differ == Some(prepared.inputs));
+        }
+        cache.lookups_differ = None;
+        let differ = self.differ(session, prepared, cache, (known, refused)).await?;
+        cache.lookups_differ = differ.then_some(prepared.inputs);
+        Ok(differ)
+    }
+
+    async fn differ(
+        &self,
+        session: &Session,
+        prepared: &PreparedRelease,
+        cache: &mut ReleaseCache,
+        (known, refused): (KnownRelease, Vec<Answer>),
+    ) -> Result<bool, ReconcileError> {
+        let last = known.last.filter(|last| last.inputs == Some(prepared.inputs));
         let is_refused =
             |cache: &ReleaseCache| cache.refused(&session.controls, Instant::now()) == Some(prepared.inputs);
         let is_failed = |last: &LastRevision| last.status == ReleaseStatus::Failed;

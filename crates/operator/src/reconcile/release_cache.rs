@@ -57,6 +57,8 @@ pub struct ReleaseCache {
     refusal: Option<Refusal>,
     /// When the chart's lookups were made last; `None` is before the first time.
     looked_at: Option<Instant>,
+    /// For what they have had other answers then than the newest revision was made of.
+    pub(super) lookups_differ: Option<Inputs>,
     /// The additions of the finalizer within [`FINALIZER_WINDOW`], the oldest first.
     finalizer_added: Vec<Instant>,
     /// Counts corrections of each object, to make them slower where somebody undoes them.
@@ -565,6 +567,7 @@ impl ReleaseCache {
 
     /// A revision was written down, or has come further with its stages.
     pub(super) fn note_pending(&mut self, stored: &Stored, inputs: Inputs) {
+        self.lookups_differ = None;
         let known = self.known.get_or_insert_default();
         let deployed_before = known.last.as_ref().is_some_and(|last| last.deployed_before);
         known.last = Some(LastRevision {
@@ -601,6 +604,7 @@ impl ReleaseCache {
 
     /// A revision was deployed, with these notes, in which secrets are masked.
     pub(super) fn note_deployed(&mut self, stored: &Stored, inputs: Option<Inputs>, notes: String) {
+        self.lookups_differ = None;
         let revision = stored.record.version;
         let values = values_of(stored).filter(|_| self.keeps_values);
         self.known = Some(KnownRelease {
