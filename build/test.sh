@@ -40,7 +40,7 @@ lints() {
     cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 }
 
-# The programs that judge and Ansible, one after the other; the control plane's folder comes first.
+# The programs that judge, Ansible and the browser, one after the other; the control plane's folder comes first.
 build_programs() {
     local builder=
     trap '[ -z "$builder" ] || kill "$builder" 2>/dev/null; exit 130' TERM
@@ -49,9 +49,11 @@ build_programs() {
         builder=$!
         wait "$builder"
     done
-    build/ansible.sh >>"$scratch/folders" &
-    builder=$!
-    wait "$builder"
+    for script in ansible browser; do
+        "build/$script.sh" >>"$scratch/folders" &
+        builder=$!
+        wait "$builder"
+    done
 }
 
 # targets_without NAME…: options for the test targets of the workspace but these
@@ -72,7 +74,7 @@ if [ "$run" = quick ]; then
     # Without those that start a control plane, or the program hundreds of times.
     # shellcheck disable=SC2046 # a list of options
     cargo test --locked --workspace --no-fail-fast --quiet \
-        $(targets_without cluster api_server bundle cli node assets skip watchdog runner)
+        $(targets_without cluster api_server bundle cli node assets browser skip watchdog runner)
     end_step
     printf '\n== all of it holds (%d s%s)\n' "$SECONDS" "$(last_time quick/all)"
     remember quick/all "$SECONDS"

@@ -1,10 +1,9 @@
 //! A Python environment with ansible-runner, which `build/ansible.sh` makes.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use crate::environment::{path_variable, workspace_root};
+use crate::environment::path_variable;
 use crate::skip::skipped;
 
 /// So many tests of a process have runs at a time: each run takes seconds of a processor, for which others would wait.
@@ -98,23 +97,5 @@ fn find() -> Result<PathBuf, String> {
         }
         return Ok(folder);
     }
-    // The script owns the versions and thereby the name of the folder.
-    let script = workspace_root().join("build/ansible.sh");
-    let output = Command::new(&script)
-        .arg("--find")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{} does not run: {error}", script.display()))?;
-    let folder = String::from_utf8_lossy(&output.stdout);
-    match folder.lines().last() {
-        Some(folder) if output.status.success() => Ok(PathBuf::from(folder)),
-        _ => {
-            let message = String::from_utf8_lossy(&output.stderr);
-            Err(message
-                .lines()
-                .last()
-                .unwrap_or("build/ansible.sh failed")
-                .to_owned())
-        }
-    }
+    crate::program::folder("ansible.sh", &["--find"])
 }

@@ -7,6 +7,7 @@
 //! - [`cel_judge`]: what cel-go says about expressions.
 //! - [`prometheus`]: what Prometheus makes of rules and numbers.
 //! - [`ansible`]: a Python environment with ansible-runner.
+//! - `browser`: a Chromium that shows pages, with feature `browser`.
 //! - [`processes`]: what /proc says of processes.
 //! - [`program`]: programs of others that judge.
 //! - `cluster`: a real Kubernetes control plane, with feature `cluster`.
@@ -17,6 +18,8 @@
 //! no binary. So is operator-sdk, and `OPERATOR_SDK`.
 
 pub mod ansible;
+#[cfg(feature = "browser")]
+pub mod browser;
 pub mod bundle_judge;
 pub mod cel_judge;
 #[cfg(feature = "cluster")]

@@ -11,16 +11,21 @@ use crate::environment::workspace_root;
 ///
 /// It was not built; the text is the script's and says what to do.
 pub fn find(set: &str, program: &str) -> Result<PathBuf, String> {
-    // The script owns the versions and thereby the name of the folder, so it is asked and not imitated.
-    let script = workspace_root().join("build/control-plane.sh");
+    let folder = folder("control-plane.sh", &["--of", set, "--find"])?;
+    Ok(folder.join(program))
+}
+
+/// The folder that a script of `build` prints. It owns the versions and thereby the name, so it is asked and not imitated.
+pub(crate) fn folder(script: &str, arguments: &[&str]) -> Result<PathBuf, String> {
+    let script = workspace_root().join("build").join(script);
     let output = Command::new(&script)
-        .args(["--of", set, "--find"])
+        .args(arguments)
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("{} does not run: {error}", script.display()))?;
     let folder = String::from_utf8_lossy(&output.stdout);
     match folder.lines().last() {
-        Some(folder) if output.status.success() => Ok(PathBuf::from(folder).join(program)),
+        Some(folder) if output.status.success() => Ok(PathBuf::from(folder)),
         _ => {
             let message = String::from_utf8_lossy(&output.stderr);
             Err(message.lines().last().unwrap_or("the script failed").to_owned())
