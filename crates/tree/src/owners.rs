@@ -3,6 +3,10 @@
 use kube::api::DynamicObject;
 use serde_json::Value;
 
+use crate::values::cut;
+
+/// So much of a name is told, in bytes.
+const LONGEST: usize = 256;
 /// So many fields of a manager are told.
 const MOST: usize = 500;
 
@@ -28,11 +32,10 @@ pub fn owners(object: &DynamicObject) -> Vec<OwnerView> {
     let entries = object.metadata.managed_fields.iter().flatten();
     let owners = entries.map(|entry| {
         let mut fields = Vec::new();
+        let mut more = 0;
         if let Some(owned) = &entry.fields_v1 {
-            gather(String::new(), &owned.0, &mut fields);
+            gather("", &owned.0, (&mut fields, &mut more));
         }
-        let more = fields.len().saturating_sub(MOST);
-        fields.truncate(MOST);
         OwnerView {
             manager: entry.manager.clone().unwrap_or_default(),
             operation: entry.operation.clone().unwrap_or_default(),
@@ -51,22 +54,34 @@ pub fn owners(object: &DynamicObject) -> Vec<OwnerView> {
 
 /// The paths of the leaves, of the form that `FieldsV1` has: `f:` a field, `k:` an item by its keys, `v:` one by its value, and `.` that
 /// the map or list itself is owned.
-fn gather(path: String, owned: &Value, fields: &mut Vec<String>) {
+///
+/// No more are told than there is room for: the others are counted.
+fn gather(path: &str, owned: &Value, (fields, more): (&mut Vec<String>, &mut usize)) {
     let inner = owned.as_object().into_iter().flatten();
     let mut is_leaf = true;
     for (key, below) in inner {
         let step = match key.split_once(':') {
-            Some(("f", name)) => format!(".{name}"),
-            Some(("k", keys)) => format!("[{}]", item(keys)),
-            Some(("v" | "i", value)) => format!("[{value}]"),
+            Some(("f", name)) => format!(".{}", start(name)),
+            Some(("k", keys)) => format!("[{}]", item(start(keys))),
+            Some(("v" | "i", value)) => format!("[{}]", start(value)),
             _ => continue,
         };
         is_leaf = false;
-        gather(format!("{path}{step}"), below, fields);
+        let path = cut(format!("{path}{step}"));
+        gather(&path, below, (&mut *fields, &mut *more));
     }
     if is_leaf && !path.is_empty() {
-        fields.push(path);
+        if fields.len() < MOST {
+            fields.push(path.to_owned());
+        } else {
+            *more += 1;
+        }
     }
+}
+
+/// The beginning of a name.
+fn start(name: &str) -> &str {
+    name.get(..name.floor_char_boundary(LONGEST)).unwrap_or_default()
 }
 
 /// `{"containerPort":80,"protocol":"TCP"}` as `containerPort=80,protocol="TCP"`.

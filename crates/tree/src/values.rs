@@ -11,6 +11,8 @@ use steersman_watches::Watch;
 
 /// What stands for a value that is not shown.
 const MASK: &str = "********";
+/// So much of a path or a value is told, in bytes.
+const LONGEST: usize = 512;
 
 /// One value, which is no map with something in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +29,14 @@ pub struct ValueView {
 
 /// The values of a release, by what wins: the chart's own, the files of the entry, the spec of the resource, what the entry puts over
 /// it, and what steps of procedures do. What comes from other objects is no part of it. `deployed` is the revision in effect.
-pub fn values_by_source(watch: &Watch, spec: &Values, deployed: Option<&Stored>) -> Vec<ValueView> {
+///
+/// At most `most` of them, and how many others there are. What is too large to be told is cut.
+pub fn values_by_source(
+    watch: &Watch,
+    spec: &Values,
+    deployed: Option<&Stored>,
+    most: usize,
+) -> (Vec<ValueView>, usize) {
     let entry = &watch.values;
     let mut layers = vec![("the chart".to_owned(), watch.chart.values().clone())];
     let files = entry.files.iter();
@@ -51,11 +60,16 @@ pub fn values_by_source(watch: &Watch, spec: &Values, deployed: Option<&Stored>)
     if let Some(stored) = deployed {
         redactor.add_manifest(&stored.record.manifest);
     }
-    let views = leaves.into_iter().map(|(path, (value, place))| {
+    // By what `--set` calls them: an item of a list is within its list.
+    let of_environment: Vec<&str> = (entry.from_environment.iter())
+        .map(|key| key.split('[').next().unwrap_or(key))
+        .collect();
+    let more = leaves.len().saturating_sub(most);
+    let views = leaves.into_iter().take(most).map(|(path, (value, place))| {
         let is_secret = path.iter().any(|key| is_secret_key(key));
         let path = path.join(".");
         // What the environment of the operator has is its own.
-        let is_of_environment = entry.from_environment.contains(&path);
+        let is_of_environment = of_environment.contains(&path.as_str());
         let value = match value {
             Value::String(text) => text,
             value => value.to_string(),
@@ -63,10 +77,10 @@ pub fn values_by_source(watch: &Watch, spec: &Values, deployed: Option<&Stored>)
         let value = if (is_secret && !value.is_empty() && value != "null") || is_of_environment {
             MASK.to_owned()
         } else {
-            harmless(&redactor.mask(&value))
+            cut(harmless(&redactor.mask(&value)))
         };
         ValueView {
-            path: harmless(&path),
+            path: cut(harmless(&path)),
             value,
             source: layers
                 .get(place)
@@ -75,10 +89,26 @@ pub fn values_by_source(watch: &Watch, spec: &Values, deployed: Option<&Stored>)
             is_changed: place > 0,
         }
     });
-    views.collect()
+    (views.collect(), more)
+}
+
+/// The beginning of a text: a page has room for so much of each.
+pub(crate) fn cut(mut text: String) -> String {
+    if text.len() > LONGEST {
+        text.truncate(text.floor_char_boundary(LONGEST));
+        text.push('…');
+    }
+    text
 }
 
 type Leaves = BTreeMap<Vec<String>, (Value, usize)>;
+
+/// The paths that begin with this one, in their order.
+fn below<'a>(path: &'a [String], leaves: &'a Leaves) -> impl Iterator<Item = &'a Vec<String>> {
+    let from = leaves.range(path.to_vec()..);
+    from.map(|(other, _)| other)
+        .take_while(move |other| other.starts_with(path))
+}
 
 /// Puts a value over those that are there: maps are merged, a null removes, and all else takes the place.
 fn lay(path: Vec<String>, value: &Value, place: usize, leaves: &mut Leaves) {
@@ -93,11 +123,14 @@ fn lay(path: Vec<String>, value: &Value, place: usize, leaves: &mut Leaves) {
         }
         // An empty map changes nothing of one that is there.
         Value::Object(_)
-            if leaves
-                .keys()
-                .any(|other| other.len() > path.len() && other.starts_with(&path)) => {}
+            if below(&path, leaves)
+                .next()
+                .is_some_and(|other| other.len() > path.len()) => {}
         value => {
-            leaves.retain(|other, _| !other.starts_with(&path));
+            let gone: Vec<Vec<String>> = below(&path, leaves).cloned().collect();
+            for other in gone {
+                leaves.remove(&other);
+            }
             for length in 1..path.len() {
                 leaves.remove(path.get(..length).unwrap_or_default());
             }

@@ -236,7 +236,8 @@ pub(crate) fn parameters_of(
 pub(crate) fn spec_of(stored: &Stored, watch: &Watch, spec: &Map<String, Value>) -> Map<String, Value> {
     let mut wanted = stored.record.config.clone().unwrap_or_default();
     let overlay = stored.snapshot.overlay.values();
-    for above in [&watch.values.above(), overlay] {
+    let then = stored.snapshot.overridden.as_ref();
+    for above in then.into_iter().chain([&watch.values.above(), overlay]) {
         put_back(&mut wanted, above, Some(spec));
     }
     drop_same(&mut wanted, &watch.values.below(), spec);
@@ -277,24 +278,6 @@ fn drop_same(values: &mut Map<String, Value>, below: &Map<String, Value>, spec: 
             _ => {}
         }
     }
-}
-
-/// The merge patch (RFC 7386) from one map to another.
-pub(crate) fn merge_patch(from: &Map<String, Value>, to: &Map<String, Value>) -> Map<String, Value> {
-    let mut patch = Map::new();
-    for key in from.keys().filter(|key| !to.contains_key(*key)) {
-        patch.insert(key.clone(), Value::Null);
-    }
-    for (key, value) in to {
-        match (from.get(key), value) {
-            (Some(before), value) if before == value => {}
-            (Some(Value::Object(before)), Value::Object(after)) => {
-                patch.insert(key.clone(), Value::Object(merge_patch(before, after)));
-            }
-            (_, value) => _ = patch.insert(key.clone(), value.clone()),
-        }
-    }
-    patch
 }
 
 #[cfg(test)]
@@ -349,13 +332,5 @@ mod tests {
             Value::Object(wanted),
             json!({"size": 1, "image": {"tag": "2"}, "mode": "normal", "both": 2})
         );
-    }
-
-    #[test]
-    fn a_patch_leads_from_one_map_to_the_other() {
-        let from = map(json!({"a": 1, "b": {"c": 1, "d": [1]}, "e": 5}));
-        let to = map(json!({"b": {"c": 2, "d": [1]}, "e": 5, "f": {}}));
-        let patch = merge_patch(&from, &to);
-        assert_eq!(Value::Object(patch), json!({"a": null, "b": {"c": 2}, "f": {}}));
     }
 }

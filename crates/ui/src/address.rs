@@ -12,6 +12,9 @@ const IN_PATHS: AsciiSet = NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
+/// So long a name may be (RFC 1123).
+const LONGEST_NAME: usize = 253;
+
 /// A kind of resources.
 #[derive(Clone, Debug)]
 pub(crate) struct Kind {
@@ -66,6 +69,17 @@ impl Place {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
         }
+    }
+
+    /// Whether these can be names of the cluster: a request for any other one asks for another path.
+    pub(crate) fn is_of_names(&self) -> bool {
+        let is_name = |name: &str| {
+            let mut bytes = name.bytes();
+            let is_letter =
+                |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+            !name.is_empty() && name.len() <= LONGEST_NAME && bytes.all(is_letter) && !name.starts_with('.')
+        };
+        is_name(&self.namespace) && is_name(&self.name)
     }
 
     /// The namespace; `None` where there is none.

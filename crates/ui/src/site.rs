@@ -117,7 +117,8 @@ impl Site {
 
     /// The kind of a place.
     pub(crate) fn kind(&self, place: &Place) -> Option<&Kind> {
-        self.kinds.iter().find(|kind| kind.name == place.kind)
+        let mut kinds = self.kinds.iter().filter(|_| place.is_of_names());
+        kinds.find(|kind| kind.name == place.kind)
     }
 
     /// What the list has of a resource now.

@@ -77,7 +77,7 @@ async fn the_page_is_for_who_has_started_it_alone() {
         "default-src 'none'",
         "cache-control: no-store",
         "x-content-type-options: nosniff",
-        "referrer-policy: no-referrer",
+        "referrer-policy: same-origin",
     ] {
         assert!(answer.head.contains(said), "{said}: {}", answer.head);
     }

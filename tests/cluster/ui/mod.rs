@@ -5,6 +5,7 @@ mod closed;
 mod list;
 mod many;
 mod release;
+mod seen;
 mod tokens;
 
 use std::io::{BufRead as _, BufReader};

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use steersman_cluster::lookup::Answer;
 use steersman_model::{
     Applied, Change, ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId, OwnedFields, ReleaseStatus,
@@ -73,6 +74,10 @@ pub struct Snapshot {
     /// Values that steps of procedures have put over those of the resource; they are in Helm's record as well.
     #[serde(default, skip_serializing_if = "Overlay::is_empty")]
     pub overlay: Overlay,
+    /// Where the entry has put values over those of the resource: the maps that lead there, with `true` in the places. Absent
+    /// where that was not noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overridden: Option<Map<String, Value>>,
     /// Whether no revision had been deployed before it, so that it was rendered as an installation; absent where that was
     /// not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -22,7 +22,7 @@ use super::release::kind_of_runs;
 use super::views::planned;
 use super::{failed, gone, nothing};
 use crate::access::{is_same, secret};
-use crate::actions::{Action, Subject, merge_patch, parameters_of, run_object, spec_of};
+use crate::actions::{Action, Subject, parameters_of, run_object, spec_of};
 use crate::address::{Kind, Place};
 use crate::app::{App, Visitor, answer};
 use crate::pages::{ActionPage, Diff, Field};
@@ -152,7 +152,13 @@ async fn page(
     let object = found.object.clone();
     let generation = object.metadata.generation.unwrap_or_default().to_string();
     let plan = match watch.filter(|_| action.has_plan()) {
-        Some(watch) => Some(planned(site, watch, kind, unpaused(object)).await),
+        Some(watch) => {
+            let object = match action {
+                Action::Resume => unpaused(object),
+                _ => object,
+            };
+            Some(planned(site, watch, kind, object).await)
+        }
         None => None,
     };
     let procedure = asked.procedure().filter(|_| *action == Action::Run);
@@ -231,7 +237,11 @@ impl Asked<'_> {
     /// The revision that is gone back to.
     fn target(&self) -> Option<&Stored> {
         let mut all = self.found.revisions.iter();
-        all.find(|stored| Some(stored.record.version.0) == self.subject.revision)
+        // Of others it is not known what of their values is the resource's.
+        all.find(|stored| {
+            let is_known = stored.snapshot.overridden.is_some();
+            is_known && Some(stored.record.version.0) == self.subject.revision
+        })
     }
 
     fn spec(&self) -> Map<String, Value> {
@@ -288,11 +298,13 @@ impl Asked<'_> {
             let Some(current) = object.filter(|object| object.metadata.generation == shown) else {
                 break;
             };
-            let patch = json!({
-                "metadata": { "resourceVersion": current.metadata.resource_version },
-                "spec": merge_patch(&self.spec(), &wanted),
-            });
-            match self.patch(patch).await {
+            let patch = json!([
+                { "op": "test", "path": "/metadata/uid", "value": current.metadata.uid },
+                { "op": "test", "path": "/metadata/generation", "value": current.metadata.generation },
+                { "op": "add", "path": "/spec", "value": wanted },
+            ]);
+            let patch = serde_json::from_value(patch).map_err(|error| chain(&error))?;
+            match self.send(&Patch::Json::<Value>(patch)).await {
                 Err(Refusal::Conflict) => {}
                 done => return done.map_err(Refusal::words),
             }
@@ -308,6 +320,10 @@ impl Asked<'_> {
     async fn patch(&self, mut patch: Value) -> Result<(), Refusal> {
         let metadata = &self.found.object.metadata;
         patch["metadata"]["uid"] = json!(metadata.uid);
+        self.send(&Patch::Merge(patch)).await
+    }
+
+    async fn send(&self, patch: &Patch<Value>) -> Result<(), Refusal> {
         let resources = self
             .kind
             .resource
@@ -316,9 +332,7 @@ impl Asked<'_> {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        let patched = resources
-            .patch(&self.place.name, &parameters, &Patch::Merge(patch))
-            .await;
+        let patched = resources.patch(&self.place.name, &parameters, patch).await;
         patched.map(|_| ()).map_err(Refusal::of)
     }
 

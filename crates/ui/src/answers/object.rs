@@ -11,8 +11,9 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use steersman_cluster::RequestError;
 use steersman_operator::status::Redactor;
-use steersman_tree::{ObjectView, TreeError, checks_of, containers, owners, redactor_of, yaml};
+use steersman_tree::{ObjectView, OwnerView, TreeError, checks_of, containers, owners, yaml};
 
+use super::release::{masked, redactor_of_release};
 use super::{failed, gone, nothing, within};
 use crate::address::{Kind, LogQuery, ObjectQuery, Place};
 use crate::app::{App, Visitor, answer};
@@ -41,10 +42,7 @@ pub(super) async fn shown(
     let view = tree
         .judge(&kind.api, &found.object, &found.revisions, checks)
         .await?;
-    let mut redactor = redactor_of(&found.revisions);
-    if let Some(spec) = found.object.data.get("spec") {
-        redactor.add_values(spec);
-    }
+    let redactor = redactor_of_release(&found);
     Ok(Some(Shown {
         objects: view.objects,
         redactor,
@@ -91,11 +89,20 @@ pub(crate) async fn object(
         why: shown.redactor.mask(&view.message),
         logs: logs_of(&place, &query, &text),
         // Who may see objects need not be allowed to see events.
-        events: events.unwrap_or_default(),
-        owners: owners(&live),
+        events: masked(events.unwrap_or_default(), &shown.redactor),
+        owners: masked_owners(&live, &shown.redactor),
         text: yaml(&text, &shown.redactor),
     };
     answer(StatusCode::OK, &page)
+}
+
+/// Who owns which fields: an item of a set is named by its value.
+fn masked_owners(live: &DynamicObject, redactor: &Redactor) -> Vec<OwnerView> {
+    let owners = owners(live).into_iter().map(|owner| OwnerView {
+        fields: owner.fields.iter().map(|field| redactor.mask(field)).collect(),
+        ..owner
+    });
+    owners.collect()
 }
 
 async fn live(site: &Site, found: &Found, query: &ObjectQuery) -> Result<Option<DynamicObject>, TreeError> {

@@ -11,8 +11,9 @@ use axum::response::{IntoResponse, Response};
 use futures::stream;
 use kube::api::DynamicObject;
 use steersman_cluster::discovery::Served;
-use steersman_model::{ApiKind, chain};
-use steersman_tree::{ObjectView, TreeError, checks_of, may, revision_view, runs_of};
+use steersman_model::{ApiKind, chain, harmless};
+use steersman_operator::status::Redactor;
+use steersman_tree::{EventView, ObjectView, TreeError, checks_of, may, redactor_of, revision_view, runs_of};
 use steersman_watches::Watch;
 use steersman_watches::procedure::{Cron, Procedure};
 
@@ -85,7 +86,9 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     } = &found;
     let checks = checks_of(Some(&app.watches), &kind.api);
     let tree = site.tree(served);
-    let view = tree.judge(&kind.api, object, revisions, checks).await?;
+    let mut view = tree.judge(&kind.api, object, revisions, checks).await?;
+    let redactor = redactor_of_release(&found);
+    mask(&mut view.objects, &redactor);
     let watch = app.watch(kind);
     let of = (place.namespace(), Some(place.name.as_str()));
     // What can't be asked is not offered.
@@ -102,7 +105,7 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     }
     if let Some(namespace) = namespace {
         match steersman_tree::events(&site.client, &namespace, &about).await {
-            Ok(events) => release.events = events,
+            Ok(events) => release.events = masked(events, &redactor),
             Err(error) => release
                 .facts
                 .push(format!("The events can't be listed: {}", chain(&error))),
@@ -110,11 +113,40 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     }
     if let Some(watch) = watch {
         for procedure in &watch.procedures {
-            let runs = procedure_runs(site, (watch, procedure), served, place).await;
+            let mut runs = procedure_runs(site, (watch, procedure), served, place).await;
+            for run in &mut runs.runs {
+                run.message = redactor.mask(&run.message);
+                run.result = redactor.mask(&run.result);
+            }
             release.procedures.push(runs);
         }
     }
     Ok(Some(release))
+}
+
+/// What masks the secrets of a release.
+pub(super) fn redactor_of_release(found: &Found) -> Redactor {
+    let mut redactor = redactor_of(&found.revisions);
+    if let Some(spec) = found.object.data.get("spec") {
+        redactor.add_values(spec);
+    }
+    redactor
+}
+
+/// What is said of objects comes from others, who know the secrets.
+pub(super) fn mask(objects: &mut [ObjectView], redactor: &Redactor) {
+    for object in objects {
+        object.message = harmless(&redactor.mask(&object.message));
+        mask(&mut object.children, redactor);
+    }
+}
+
+pub(super) fn masked(events: Vec<EventView>, redactor: &Redactor) -> Vec<EventView> {
+    let masked = events.into_iter().map(|event| EventView {
+        message: redactor.mask(&event.message),
+        ..event
+    });
+    masked.collect()
 }
 
 fn buttons(place: &Place, object: &DynamicObject) -> Vec<Button> {

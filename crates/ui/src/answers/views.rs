@@ -79,9 +79,8 @@ pub(crate) async fn values(
     let mut newest = found.revisions.iter().rev();
     let deployed = newest.find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
     let spec = found.object.data.get("spec").and_then(Value::as_object);
-    let mut values = values_by_source(watch, &spec.cloned().unwrap_or_default(), deployed);
-    let more = values.len().saturating_sub(MOST_VALUES);
-    values.truncate(MOST_VALUES);
+    let spec = spec.cloned().unwrap_or_default();
+    let (values, more) = values_by_source(watch, &spec, deployed, MOST_VALUES);
     let sources = deployed.map(|stored| stored.snapshot.values_from.as_slice());
     let from = sources.unwrap_or_default().iter().map(|source| {
         let at = source

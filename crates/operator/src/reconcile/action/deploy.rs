@@ -2,7 +2,8 @@
 //! brought into effect.
 
 use jiff::Timestamp;
-use steersman_chart::HookEvent;
+use serde_json::Value;
+use steersman_chart::{HookEvent, Values};
 use steersman_model::{ChangeSet, Inputs, ReleaseStatus, Revision, chain};
 
 use super::retention::make_room;
@@ -113,6 +114,7 @@ impl Deploy<'_> {
                 lookups: session.progress.lookups().unwrap_or_default(),
                 values_from: prepared.sources.clone(),
                 overlay: prepared.held.overlay().clone(),
+                overridden: Some(places(&self.settings.values.above())),
                 first: Some(new.first),
                 written: Some((self.now)()),
                 adopted: new.adopts,
@@ -421,6 +423,7 @@ impl Deploy<'_> {
             lookups: stored.snapshot.lookups,
             values_from: stored.snapshot.values_from,
             overlay: stored.snapshot.overlay,
+            overridden: stored.snapshot.overridden,
             first: stored.snapshot.first,
             written: stored.snapshot.written,
             // What hooks of an undoing have left is not taken for those of a later end.
@@ -498,6 +501,18 @@ fn handled_test(earlier: &[Stored]) -> Option<String> {
     let mut signed = earlier.iter().rev().filter(|stored| stored.is_signed());
     let last = signed.find(|stored| stored.snapshot.handled_test.is_some())?;
     last.snapshot.settled_test().map(str::to_owned)
+}
+
+/// The places of values, without what is there.
+fn places(values: &Values) -> Values {
+    let places = values.iter().map(|(key, value)| {
+        let place = match value {
+            Value::Object(map) if !map.is_empty() => Value::Object(places(map)),
+            _ => Value::Bool(true),
+        };
+        (key.clone(), place)
+    });
+    places.collect()
 }
 
 /// Whether the revision has failed, and is not to be gone on with as it is.
