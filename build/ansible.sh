@@ -86,14 +86,7 @@ PYTHON
 # The first lines of the programs name the folder that they were made in.
 move_programs() { grep -rlIF "$scratch/whole" "$scratch/whole/bin" | xargs sed -i "s|$scratch/whole|$folder|g"; }
 
-mkdir -p "$cache"
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-exec 9>"$cache/.lock"
-if command -v flock >/dev/null && ! flock -n 9; then
-    say "waiting for another build in $cache"
-    flock 9
-fi
+alone_in "$cache"
 # Another process may have made it while we waited.
 if [ ! -d "$folder" ]; then
     scratch=$(mktemp -d "$cache/.building-XXXXXX")

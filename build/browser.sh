@@ -159,14 +159,7 @@ check() {
         { echo "cannot drive this Chromium: its driver is of another version"; return 1; }
 }
 
-mkdir -p "$cache"
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-exec 9>"$cache/.lock"
-if command -v flock >/dev/null && ! flock -n 9; then
-    say "waiting for another build in $cache"
-    flock 9
-fi
+alone_in "$cache"
 # Another process may have made it while we waited.
 if [ ! -d "$folder" ]; then
     scratch=$(mktemp -d "$cache/.building-XXXXXX")

@@ -277,14 +277,7 @@ command -v go >/dev/null || fail "go is not installed, and" $missing "must be bu
 memory=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || true)
 [ "${memory:-0}" -lt 8 ] || export GOGC="${GOGC:-400}"
 
-mkdir -p "$assets"
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-exec 9>"$assets/.lock"
-if command -v flock >/dev/null && ! flock -n 9; then
-    say "waiting for another build in $assets"
-    flock 9
-fi
+alone_in "$assets"
 scratch=$(mktemp -d "$assets/.building-XXXXXX")
 
 # Another process may have built some of them while we waited.

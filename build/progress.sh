@@ -56,3 +56,15 @@ follow() {
     done
     erase_line
 }
+
+# alone_in FOLDER: makes it, and waits until no other script builds there; `clean_up` follows at the end, also of an interruption
+alone_in() {
+    mkdir -p "$1"
+    trap clean_up EXIT
+    trap 'exit 130' INT TERM HUP
+    exec 9>"$1/.lock"
+    if command -v flock >/dev/null && ! flock -n 9; then
+        say "waiting for another build in $1"
+        flock 9
+    fi
+}

@@ -3,7 +3,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use steersman_cluster::discovery::Resource;
-use steersman_model::{ApiKind, ObjectId};
+use steersman_model::{ApiKind, ObjectId, is_part_of_a_path};
 
 /// What stands for itself in a path.
 const IN_PATHS: AsciiSet = NON_ALPHANUMERIC
@@ -73,12 +73,7 @@ impl Place {
 
     /// Whether these can be names of the cluster: a request for any other one asks for another path.
     pub(crate) fn is_of_names(&self) -> bool {
-        let is_name = |name: &str| {
-            let mut bytes = name.bytes();
-            let is_letter =
-                |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
-            !name.is_empty() && name.len() <= LONGEST_NAME && bytes.all(is_letter) && !name.starts_with('.')
-        };
+        let is_name = |name: &str| !name.is_empty() && name.len() <= LONGEST_NAME && is_part_of_a_path(name);
         is_name(&self.namespace) && is_name(&self.name)
     }
 

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Map, Value, json};
+use steersman_model::is_part_of_a_path;
 use steersman_watches::procedure::names::{BEGUN, CANCEL, CONFIRM, RUN_FINALIZER, SCHEDULED_AT};
 use steersman_watches::procedure::{Change, Parameter, ParameterError, Procedure};
 
@@ -92,13 +93,8 @@ impl Run {
 
     /// Whether there may be a resource of that name: a request for any other one asks for another path.
     pub(super) fn names_a_resource(&self) -> bool {
-        let is_end = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        let name = self.resource.as_bytes();
-        let ends = name.first().zip(name.last());
-        let is_bounded = ends.is_some_and(|(first, last)| is_end(first) && is_end(last));
-        is_bounded
-            && name.len() <= LONGEST_NAME
-            && name.iter().all(|byte| is_end(byte) || b"-.".contains(byte))
+        let name = &self.resource;
+        !name.is_empty() && name.len() <= LONGEST_NAME && is_part_of_a_path(name)
     }
 
     /// By which its resource is known.

@@ -1,8 +1,10 @@
 //! Secrets that nobody guesses, and what is kept of them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
 
 /// A secret, kept as its digest: what is compared tells nothing of what would be right.
 pub(crate) type Kept = [u8; 32];
@@ -26,6 +28,17 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// Makes room for another one where there are `most`: the one that was used least lately goes.
+pub(crate) fn make_room<T>(known: &mut BTreeMap<Kept, (Instant, T)>, most: usize) {
+    if known.len() < most {
+        return;
+    }
+    let oldest = known.iter().min_by_key(|(_, (used, _))| *used);
+    if let Some(oldest) = oldest.map(|(key, _)| *key) {
+        known.remove(&oldest);
+    }
 }
 
 /// Whether a form carries what it has to. Both are compared by their digests, so that the time that takes tells nothing.

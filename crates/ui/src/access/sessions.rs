@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 use tokio::time::Instant;
 
-use super::secret::{Kept, hex, kept, secret};
+use super::secret::{Kept, hex, kept, make_room, secret};
 
 /// So many sessions are kept: the one that was used least lately goes.
 const MOST: usize = 64;
@@ -84,12 +84,7 @@ impl<T: Clone> Sessions<T> {
     pub(crate) fn begin(&self, of: T) -> Result<String, getrandom::Error> {
         let cookie = secret()?;
         let mut state = self.lock();
-        if state.sessions.len() >= MOST {
-            let oldest = state.sessions.iter().min_by_key(|(_, (used, _))| *used);
-            if let Some(oldest) = oldest.map(|(key, _)| *key) {
-                state.sessions.remove(&oldest);
-            }
-        }
+        make_room(&mut state.sessions, MOST);
         state.sessions.insert(kept(&cookie), (Instant::now(), of));
         let name = &self.cookie;
         Ok(format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path=/"))

@@ -9,7 +9,7 @@ use steersman_model::chain;
 use steersman_watches::Watches;
 use tokio::time::Instant;
 
-use super::secret::{Kept, kept};
+use super::secret::{Kept, kept, make_room};
 use crate::site::{Scope, Site};
 
 /// How long what is known for a token is kept that nobody uses.
@@ -22,7 +22,7 @@ const LONGEST: usize = 16 * 1024;
 /// The cluster for each token. Tokens themselves are kept by their clients alone.
 pub(crate) struct Tokens {
     base: kube::Config,
-    known: Mutex<BTreeMap<Kept, (Arc<Site>, Instant)>>,
+    known: Mutex<BTreeMap<Kept, (Instant, Arc<Site>)>>,
 }
 
 impl Tokens {
@@ -57,26 +57,21 @@ impl Tokens {
         let site = Site::start(client, watches, scope).await;
         let site = Arc::new(site.map_err(|error| chain(&error))?);
         let mut known = self.lock();
-        if known.len() >= MOST {
-            let oldest = known.iter().min_by_key(|(_, (_, used))| *used);
-            if let Some(oldest) = oldest.map(|(key, _)| *key) {
-                known.remove(&oldest);
-            }
-        }
-        let (site, _) = known.entry(key).or_insert((site, Instant::now()));
+        make_room(&mut known, MOST);
+        let (_, site) = known.entry(key).or_insert((Instant::now(), site));
         Ok(Arc::clone(site))
     }
 
     fn known(&self, key: &Kept) -> Option<Arc<Site>> {
         let mut known = self.lock();
         // Sessions and streams hold what they look at.
-        known.retain(|_, (site, used)| Arc::strong_count(site) > 1 || used.elapsed() < IDLE);
-        let (site, used) = known.get_mut(key)?;
+        known.retain(|_, (used, site)| Arc::strong_count(site) > 1 || used.elapsed() < IDLE);
+        let (used, site) = known.get_mut(key)?;
         *used = Instant::now();
         Some(Arc::clone(site))
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Kept, (Arc<Site>, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Kept, (Instant, Arc<Site>)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

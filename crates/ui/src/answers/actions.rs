@@ -20,7 +20,7 @@ use steersman_watches::procedure::Procedure;
 
 use super::release::kind_of_runs;
 use super::views::planned;
-use super::{failed, gone, nothing};
+use super::{found, nothing};
 use crate::access::{is_same, secret};
 use crate::actions::{Action, Subject, parameters_of, run_object, spec_of};
 use crate::address::{Kind, Place};
@@ -105,14 +105,10 @@ async fn asked<'a>(
         namespace: named.namespace,
         name: named.name,
     };
-    let (Some(kind), Some(action)) = (site.kind(&place), Action::parse(&named.action)) else {
+    let Some(action) = Action::parse(&named.action) else {
         return Err(nothing(State(Arc::clone(app))).await);
     };
-    let found = match site.find(kind, &place).await {
-        Ok(Some(found)) => found,
-        Ok(None) => return Err(gone(app, &format!("{} {}", kind.api.kind, place.name))),
-        Err(error) => return Err(failed(app, &error)),
-    };
+    let (kind, found) = found(app, site, &place).await?;
     let asked = Asked {
         watch: app.watch(kind),
         site,

@@ -20,8 +20,10 @@ use futures::{Stream, StreamExt as _};
 use steersman_model::{ObjectId, chain};
 use steersman_tree::{ObjectView, TreeError};
 
+use crate::address::{Kind, Place};
 use crate::app::App;
 use crate::assets;
+use crate::site::{Found, Site};
 
 pub(crate) use actions::{confirm, done};
 pub(crate) use list::{list, list_events};
@@ -63,6 +65,18 @@ fn gone(app: &App, what: &str) -> Response {
 
 fn failed(app: &App, error: &TreeError) -> Response {
     app.message(StatusCode::BAD_GATEWAY, "It can't be looked at", &chain(error))
+}
+
+/// A resource with its revisions, or the answer that there is none.
+async fn found<'a>(app: &Arc<App>, site: &'a Site, place: &Place) -> Result<(&'a Kind, Found), Response> {
+    let Some(kind) = site.kind(place) else {
+        return Err(nothing(State(Arc::clone(app))).await);
+    };
+    match site.find(kind, place).await {
+        Ok(Some(found)) => Ok((kind, found)),
+        Ok(None) => Err(gone(app, &format!("{} {}", kind.api.kind, place.name))),
+        Err(error) => Err(failed(app, &error)),
+    }
 }
 
 /// An object among those of a release, or below them.

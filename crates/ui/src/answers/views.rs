@@ -14,7 +14,7 @@ use steersman_operator::status::Redactor;
 use steersman_tree::{PlanView, compare, dry_run, values_by_source};
 use steersman_watches::Watch;
 
-use super::{failed, gone, nothing};
+use super::{failed, found, gone, nothing};
 use crate::address::{Kind, Place};
 use crate::app::{App, Visitor, answer};
 use crate::pages::{ComparePage, Plan, PlanPage, ValuesPage};
@@ -68,13 +68,12 @@ pub(crate) async fn values(
     Path(place): Path<Place>,
 ) -> Response {
     let site = &visitor.of;
-    let Some((kind, watch)) = site.kind(&place).and_then(|kind| Some((kind, app.watch(kind)?))) else {
-        return nothing(State(app)).await;
+    let (kind, found) = match found(&app, site, &place).await {
+        Ok(found) => found,
+        Err(response) => return response,
     };
-    let found = match site.find(kind, &place).await {
-        Ok(Some(found)) => found,
-        Ok(None) => return gone(&app, &format!("{} {}", kind.api.kind, place.name)),
-        Err(error) => return failed(&app, &error),
+    let Some(watch) = app.watch(kind) else {
+        return nothing(State(app)).await;
     };
     let mut newest = found.revisions.iter().rev();
     let deployed = newest.find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
@@ -114,13 +113,9 @@ pub(crate) async fn compared(
     QueryOf(Revisions { from, to }): QueryOf<Revisions>,
 ) -> Response {
     let site = &visitor.of;
-    let Some(kind) = site.kind(&place) else {
-        return nothing(State(app)).await;
-    };
-    let found = match site.find(kind, &place).await {
-        Ok(Some(found)) => found,
-        Ok(None) => return gone(&app, &format!("{} {}", kind.api.kind, place.name)),
-        Err(error) => return failed(&app, &error),
+    let (_, found) = match found(&app, site, &place).await {
+        Ok(found) => found,
+        Err(response) => return response,
     };
     let numbered = |number: u32| {
         let mut stored = found.revisions.iter();
