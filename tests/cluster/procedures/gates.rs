@@ -200,3 +200,51 @@ async fn a_run_behind_which_nothing_went_on_opens_no_gate_later() {
         .await;
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_run_that_was_passed_over_while_it_worked_opens_no_gate() {
+    let Some(bench) = with_procedures("procedurepassed", &["WebBackup"], PLAIN).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    let (old, new) = ("data: {message", "data: {is: new, message");
+    let operator = next_chart(&bench, operator, old, new).await;
+    let first = awaited(&bench, "").await;
+    let working = wait_job(&bench, "WebBackup", &first, "job", 1).await;
+    let operator = next_chart(&bench, operator, new, old).await;
+    bench
+        .wait("Ready", &bench.webs(), "shop", |web| {
+            (condition(web, "Ready")?.0 == "True").then_some(())
+        })
+        .await;
+    bench
+        .wait("its record", &runs(&bench, "WebBackup"), &first, |run| {
+            (run.pointer("/status/record/spent")? == true).then_some(())
+        })
+        .await;
+    let operator = next_chart(&bench, operator, old, new).await;
+    let second = awaited(&bench, &first).await;
+    end_pod(&bench, &working, "Succeeded", "").await;
+    wait_phase(&bench, "WebBackup", &first, "Succeeded").await;
+    let job = wait_job(&bench, "WebBackup", &second, "job", 1).await;
+    assert_eq!(map(&bench).await["is"], serde_json::Value::Null, "{second}");
+
+    // Nor does one that is deleted in the middle of its work, and another one comes.
+    let all = runs(&bench, "WebBackup");
+    all.delete(&second, &DeleteParams::default()).await.unwrap();
+    bench.wait_gone(&super::jobs(&bench), &job).await;
+    let again = bench
+        .wait("another Job", &all, &second, |run| {
+            let other = run.pointer("/status/steps/0/job")?.as_str()?;
+            (other != job).then(|| other.to_owned())
+        })
+        .await;
+    assert_eq!(map(&bench).await["is"], serde_json::Value::Null, "{second}");
+    end_pod(&bench, &again, "Succeeded", "").await;
+    bench
+        .wait("the chart", &bench.config_maps(), "shop-map", |map| {
+            (map["data"]["is"] == "new").then_some(())
+        })
+        .await;
+    operator.stop().await.unwrap();
+}

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::gates::next_chart;
 use super::values::{map, wait_map, with_procedures};
-use super::{awaited, end_pod, released, wait_job};
+use super::{awaited, end_pod, released, runs, wait_job};
 use crate::bench::condition;
 
 const MESSAGE: &str =
@@ -40,5 +40,54 @@ async fn a_chart_that_was_undone_is_still_another_one() {
     assert_eq!(map(&bench).await["mode"], "normal");
     end_pod(&bench, &job, "Succeeded", "").await;
     wait_map(&bench, "mode", "slow").await;
+    operator.stop().await.unwrap();
+}
+
+const RESIZE: &str = "  - name: resize
+    on: {changed: [size], by: 1}
+    steps:
+    - {name: more, values: {size: '{{ .Procedure.to }}', mode: large}}
+";
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_a_revision_of_helms() {
+    let Some(bench) = with_procedures("procedurehelm", &["WebResize"], RESIZE).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    bench
+        .apply_web("shop", json!({"message": "one", "size": 2}))
+        .await;
+    wait_map(&bench, "size", "2").await;
+    wait_map(&bench, "mode", "large").await;
+    operator.stop().await.unwrap();
+    // Helm takes the word of the revision away that it replaces.
+    let chart = bench.folder.path().join("web");
+    let chart = chart.to_str().unwrap();
+    let upgrade = [
+        "upgrade",
+        "shop",
+        chart,
+        "--namespace",
+        &bench.namespace,
+        "--set",
+        "message=helm",
+        "--force-conflicts",
+    ];
+    bench.cluster.helm(&upgrade).await.unwrap();
+    wait_map(&bench, "mode", "normal").await;
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 4}))
+        .await;
+    let operator = bench.ready_operator().await;
+    wait_map(&bench, "message", "two").await;
+    wait_map(&bench, "mode", "large").await;
+    wait_map(&bench, "size", "4").await;
+    let all = runs(&bench, "WebResize")
+        .list(&Default::default())
+        .await
+        .unwrap()
+        .items;
+    assert_eq!(all.len(), 3, "to 2 before it, to 3 and to 4 after it: {all:#?}");
     operator.stop().await.unwrap();
 }

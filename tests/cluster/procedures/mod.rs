@@ -5,6 +5,7 @@ mod faults;
 mod forged;
 mod gates;
 mod gates_after_failures;
+mod gates_of_lookups;
 mod gates_of_sources;
 mod schedules;
 mod steps;

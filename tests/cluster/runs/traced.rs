@@ -108,7 +108,9 @@ async fn a_run_is_a_span_with_its_tasks_and_no_secret() {
     operator.stop().await.unwrap();
     let spans = receiver.spans();
     let outcomes = spans.iter().filter(|span| span.name == "run");
-    let outcomes: Vec<String> = outcomes.map(|span| told(span, &["steersman.run.outcome"])).collect();
+    let outcomes: Vec<String> = outcomes
+        .map(|span| told(span, &["steersman.run.outcome"]))
+        .collect();
     assert_eq!(outcomes[..2], ["run successful", "run failed failed"]);
     assert!(
         spans

@@ -7,7 +7,7 @@ use steersman_watches::procedure::{Change, Overlay, Procedure, value_at};
 
 use std::sync::Arc;
 
-use crate::release::StoredSource;
+use crate::release::{KeptUp, StoredSource};
 
 /// What the revision in effect says of its values.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +20,24 @@ pub(crate) struct LastValues {
     pub(crate) inputs: Option<Inputs>,
     /// Those other objects.
     pub(crate) sources: Vec<StoredSource>,
+    /// Where nothing else is known, as Helm has put a revision in its place: what is at the paths that runs change.
+    pub(crate) alone: Option<Vec<(String, Option<Json>)>>,
+}
+
+impl From<KeptUp> for LastValues {
+    fn from(kept: KeptUp) -> Self {
+        let mut config = Values::new();
+        for (path, value) in &kept.changed {
+            set(&mut config, path, value.as_ref());
+        }
+        kept.overlay.put_over(&mut config);
+        Self {
+            overlay: kept.overlay,
+            config,
+            alone: Some(kept.changed),
+            ..Self::default()
+        }
+    }
 }
 
 /// What procedures make of the values that a resource and its entry give.
@@ -55,9 +73,9 @@ impl HeldValues {
     /// Those of the revision in effect, whatever the resource says by now.
     pub(crate) fn in_effect(last: Option<&LastValues>) -> Self {
         last.map_or_else(Self::default, |last| Self {
-            frozen: Some(last.config.clone()),
+            frozen: last.alone.is_none().then(|| last.config.clone()),
             overlay: last.overlay.clone(),
-            fixed: Vec::new(),
+            fixed: last.alone.clone().unwrap_or_default(),
         })
     }
 
@@ -121,7 +139,7 @@ impl Held {
         if let Some(asked) = asked {
             overlay.change(asked);
         }
-        let is_frozen = wishes.asked.is_some() || wishes.is_exclusive;
+        let is_frozen = (wishes.asked.is_some() || wishes.is_exclusive) && last.alone.is_none();
         let frozen = is_frozen.then(|| without(&last.config, (&before, &overlay), wishes.own));
         Self {
             values: HeldValues {

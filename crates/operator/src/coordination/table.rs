@@ -359,6 +359,14 @@ impl Coordination {
         });
     }
 
+    /// The same of one that nothing waits for any longer, as its record says: it lets nothing through.
+    pub(crate) fn hold_spent(&self, key: &Key, run: &str, holder: Holder) {
+        self.change(key, |agreement| {
+            agreement.holders.insert(run.to_owned(), holder);
+            Wakes::Release.only_if(agreement.passed_over.insert(run.to_owned()))
+        });
+    }
+
     /// The same of one of which nobody knows how far it is: it gives no values any longer.
     pub(crate) fn hold_anew(&self, key: &Key, run: &str, holder: Holder) {
         self.change(key, |agreement| {

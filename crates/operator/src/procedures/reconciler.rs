@@ -179,7 +179,11 @@ impl ProcedureReconciler {
             }
             Some(record) => {
                 let holder = run.holder(&self.procedure, Some(&record.resource_uid));
-                coordination.hold(&key, &run.uid, holder);
+                if record.spent {
+                    coordination.hold_spent(&key, &run.uid, holder);
+                } else {
+                    coordination.hold(&key, &run.uid, holder);
+                }
             }
         }
     }

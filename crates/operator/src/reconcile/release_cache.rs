@@ -154,7 +154,8 @@ impl KnownValues {
         };
         Self {
             newest: newest.and_then(values_of),
-            deployed: deployed.and_then(values_of),
+            deployed: deployed
+                .and_then(|deployed| replaced(deployed, revisions).or_else(|| values_of(deployed))),
             is_undone: newest.is_some_and(is_undone),
         }
     }
@@ -177,6 +178,16 @@ impl KnownValues {
     }
 }
 
+/// What procedures kept up in the revision after this one, of which nothing else is known: Helm has put its own in the place.
+fn replaced(stored: &Stored, revisions: &[Stored]) -> Option<Arc<LastValues>> {
+    let next = stored.snapshot.next.as_ref()?;
+    let mut lost = revisions
+        .iter()
+        .filter(|lost| lost.record.version == next.revision);
+    lost.any(|lost| !lost.is_signed() && lost.is_in_effect())
+        .then(|| Arc::new(next.clone().into()))
+}
+
 /// The values of a revision; nobody vouches for those of one that is not signed.
 fn values_of(stored: &Stored) -> Option<Arc<LastValues>> {
     let values = || LastValues {
@@ -184,6 +195,7 @@ fn values_of(stored: &Stored) -> Option<Arc<LastValues>> {
         config: stored.record.config.clone().unwrap_or_default(),
         inputs: stored.snapshot.inputs,
         sources: stored.snapshot.values_from.clone(),
+        alone: None,
     };
     stored.is_signed().then(|| Arc::new(values()))
 }

@@ -35,6 +35,6 @@ pub use record::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord};
 pub use signature::{Signable, Signature, SignedContent, Signer, SignerError, SigningKeys, feed_field};
 pub use stage::{Position, StageRecord, has_begun, passed_over};
 pub use stored::{
-    FinishedHook, RecordOwner, Snapshot, SnapshotObject, Stored, StoredSource, TestOutcome, TestRecord,
-    Verdict,
+    FinishedHook, KeptUp, RecordOwner, Snapshot, SnapshotObject, Stored, StoredSource, TestOutcome,
+    TestRecord, Verdict,
 };

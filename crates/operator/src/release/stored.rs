@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use steersman_cluster::lookup::Answer;
 use steersman_model::{
     Applied, Change, ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId, OwnedFields, ReleaseStatus,
-    objects_of_manifest,
+    Revision, objects_of_manifest,
 };
 
 use steersman_watches::procedure::Overlay;
@@ -74,6 +74,10 @@ pub struct Snapshot {
     /// Values that steps of procedures have put over those of the resource; they are in Helm's record as well.
     #[serde(default, skip_serializing_if = "Overlay::is_empty")]
     pub overlay: Overlay,
+    /// What procedures keep up in the revision after it: Helm takes the word of that one away when it puts one of its own in
+    /// the place. Absent where no procedure is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<KeptUp>,
     /// Where the entry has put values over those of the resource: the maps that lead there, with `true` in the places. Absent
     /// where that was not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,6 +90,19 @@ pub struct Snapshot {
     /// with the record, and not before (`Stored::sealed`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<ReleaseStatus>,
+}
+
+/// What procedures keep up in a revision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptUp {
+    /// Which one it is.
+    pub revision: Revision,
+    /// Values that steps have put over those of the resource.
+    #[serde(default, skip_serializing_if = "Overlay::is_empty")]
+    pub overlay: Overlay,
+    /// The paths of values that runs change, with dots between, and what the revision has there, if anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<(String, Option<Value>)>,
 }
 
 /// A key of a Secret or `ConfigMap` that a revision has values from.

@@ -392,12 +392,23 @@ impl Deploy<'_> {
         let now = (self.now)();
         // In this order: a crash in between leaves no two deployed revisions, and this one is
         // found not deployed and applied again.
-        for former in earlier
-            .iter()
-            .filter(|former| former.record.info.status == ReleaseStatus::Deployed)
-        {
+        let kept_up = self.settings.kept_up(&stored);
+        let newest = earlier.iter().rev();
+        let newest = newest
+            .filter(|former| former.is_signed())
+            .find(|former| former.is_in_effect());
+        let newest = newest.map(|newest| newest.record.version);
+        for former in earlier {
+            let is_newest = newest == Some(former.record.version);
+            let is_told = !is_newest || former.snapshot.next == kept_up;
+            if former.record.info.status != ReleaseStatus::Deployed && is_told {
+                continue;
+            }
             let mut former = former.clone();
             former.record.info.status = ReleaseStatus::Superseded;
+            if is_newest {
+                former.snapshot.next.clone_from(&kept_up);
+            }
             session.history.update(&mut former, now).await?;
         }
         for former in earlier.iter().filter(|former| is_overtaken(former)) {
