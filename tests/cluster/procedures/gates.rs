@@ -8,8 +8,7 @@ use super::values::{diff, map, wait_map, wait_reason, with_procedures};
 use super::{arguments, awaited, begin, end_pod, released, runs, wait_job, wait_phase};
 use crate::bench::{Bench, condition};
 
-const BACKUP: &str =
-    "  - {name: backup, job: procedures/job.yaml, before: {upgrade: true, changed: [message]}}\n";
+const BACKUP: &str = "  - {name: backup, job: procedures/job.yaml, parameters: {snapshot: {default: \"no\"}}, before: {upgrade: true, changed: [message]}}\n";
 
 #[tokio::test]
 async fn an_upgrade_waits_for_its_backup_and_stops_where_that_fails() {
@@ -246,5 +245,30 @@ async fn a_run_that_was_passed_over_while_it_worked_opens_no_gate() {
             (map["data"]["is"] == "new").then_some(())
         })
         .await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn last_steps_that_give_values_bring_no_chart_before_its_gate() {
+    let service = SERVICE.replace("{mode: null}", "{mode: late}");
+    let other =
+        "  - {name: other, job: procedures/job.yaml, finally: [{name: late, values: {mode: late}}]}\n";
+    let kinds = ["WebService", "WebOther"];
+    let Some(bench) = with_procedures("procedurelast", &kinds, &format!("{service}{other}")).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    let before = map(&bench).await;
+    let (old, new) = ("data: {message", "data: {is: new, message");
+    let operator = next_chart(&bench, operator, old, new).await;
+    let run = awaited(&bench, "").await;
+    wait_phase(&bench, "WebService", &run, "Failed").await;
+    begin(&bench, "WebOther", "by-hand", json!({})).await;
+    let job = wait_job(&bench, "WebOther", "by-hand", "job", 1).await;
+    end_pod(&bench, &job, "Succeeded", "").await;
+    let failed = wait_phase(&bench, "WebOther", "by-hand", "Failed").await;
+    let words = failed["status"]["message"].as_str().unwrap_or_default();
+    assert!(words.contains("more than its values"), "{failed}");
+    assert_eq!(map(&bench).await, before);
     operator.stop().await.unwrap();
 }

@@ -3,17 +3,17 @@
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use super::gates::PLAIN;
-use super::values::{map, with_procedures};
-use super::{awaited, end_pod, released, runs, wait_job};
+use super::gates::{PLAIN, SERVICE};
+use super::values::{map, wait_reason, with_procedures};
+use super::{awaited, end_pod, jobs, released, runs, wait_job, wait_phase};
 use crate::bench::Bench;
 
 const OLD: &str = "data: {message";
 const LOOKED_UP: &str = "data: {seen: '{{ ((lookup \"v1\" \"ConfigMap\" .Release.Namespace \"settings\").data | default dict).mode }}', message";
 
 /// A release whose map has what another map says.
-async fn site() -> Option<Bench> {
-    let bench = with_procedures("procedurelookup", &["WebBackup"], PLAIN).await?;
+async fn site(test: &str, kind: &str, procedure: &str) -> Option<Bench> {
+    let bench = with_procedures(test, &[kind], procedure).await?;
     bench.edit("map.yaml", OLD, LOOKED_UP);
     let watches = std::fs::read_to_string(bench.folder.path().join("watches.yaml")).unwrap();
     bench.watches(&format!("{watches}  reconcilePeriod: 1s\n"));
@@ -31,6 +31,12 @@ async fn rouse(bench: &Bench) {
     }
 }
 
+async fn set_mode(bench: &Bench, mode: &str) {
+    let patch = Patch::Merge(json!({"data": {"mode": mode}}));
+    let (maps, parameters) = (bench.config_maps(), PatchParams::default());
+    maps.patch("settings", &parameters, &patch).await.unwrap();
+}
+
 async fn wait_seen(bench: &Bench, mode: &str) {
     bench
         .wait("what is looked up", &bench.config_maps(), "shop-map", |map| {
@@ -41,7 +47,7 @@ async fn wait_seen(bench: &Bench, mode: &str) {
 
 #[tokio::test]
 async fn what_is_looked_up_waits_for_one_backup_each_time_it_matters() {
-    let Some(bench) = site().await else {
+    let Some(bench) = site("procedurelookup", "WebBackup", PLAIN).await else {
         return;
     };
     let operator = released(&bench).await;
@@ -49,11 +55,7 @@ async fn what_is_looked_up_waits_for_one_backup_each_time_it_matters() {
     let mut former = String::new();
     for (number, mode) in ["second", "first", "second"].into_iter().enumerate() {
         let before = map(&bench).await;
-        let patch = Patch::Merge(json!({"data": {"mode": mode}}));
-        let maps = bench.config_maps();
-        maps.patch("settings", &PatchParams::default(), &patch)
-            .await
-            .unwrap();
+        set_mode(&bench, mode).await;
         let run = awaited(&bench, &former).await;
         let job = wait_job(&bench, "WebBackup", &run, "job", 1).await;
         rouse(&bench).await;
@@ -66,5 +68,68 @@ async fn what_is_looked_up_waits_for_one_backup_each_time_it_matters() {
         assert_eq!(made, number + 1, "runs");
         former = run;
     }
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn values_of_a_step_bring_nothing_that_is_looked_up_before_its_gate() {
+    let Some(bench) = site("procedurefinds", "WebService", SERVICE).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    wait_seen(&bench, "first").await;
+    set_mode(&bench, "second").await;
+    let run = awaited(&bench, "").await;
+    let failed = wait_phase(&bench, "WebService", &run, "Failed").await;
+    let words = failed["status"]["message"].as_str().unwrap_or_default();
+    assert!(words.contains("more than its values"), "{failed}");
+    wait_reason(&bench, "Stalled", "ProcedureFailed").await;
+    assert_eq!(map(&bench).await["seen"], "first");
+    operator.stop().await.unwrap();
+}
+
+const HOOK: &str = r#"apiVersion: batch/v1
+kind: Job
+metadata: {name: shop-hook, annotations: {"helm.sh/hook": pre-upgrade}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: none}]}}}
+"#;
+
+#[tokio::test]
+async fn a_run_lets_one_revision_through_whatever_is_found_meanwhile() {
+    let Some(bench) = site("procedureonce", "WebBackup", PLAIN).await else {
+        return;
+    };
+    bench.add_template("hook.yaml", HOOK);
+    let operator = released(&bench).await;
+    set_mode(&bench, "second").await;
+    let first = awaited(&bench, "").await;
+    let job = wait_job(&bench, "WebBackup", &first, "job", 1).await;
+    end_pod(&bench, &job, "Succeeded", "").await;
+    bench
+        .wait("the hook", &jobs(&bench), "shop-hook", |job| {
+            job.pointer("/metadata/uid").map(|_| ())
+        })
+        .await;
+    set_mode(&bench, "third").await;
+    end_pod(&bench, "shop-hook", "Succeeded", "").await;
+    wait_seen(&bench, "second").await;
+    let second = awaited(&bench, &first).await;
+    wait_job(&bench, "WebBackup", &second, "job", 1).await;
+    // Nor does the next process take the former run for another one.
+    operator.kill().await.unwrap();
+    let operator = bench.ready_operator().await;
+    let job = wait_job(&bench, "WebBackup", &second, "job", 1).await;
+    assert_eq!(awaited(&bench, "").await, second);
+    assert_eq!(map(&bench).await["seen"], "second");
+    end_pod(&bench, &job, "Succeeded", "").await;
+    let hook = jobs(&bench).get("shop-hook").await.unwrap().metadata.uid;
+    bench
+        .wait("the next hook", &jobs(&bench), "shop-hook", |job| {
+            let uid = job.pointer("/metadata/uid")?.as_str();
+            (uid != hook.as_deref()).then_some(())
+        })
+        .await;
+    end_pod(&bench, "shop-hook", "Succeeded", "").await;
+    wait_seen(&bench, "third").await;
     operator.stop().await.unwrap();
 }

@@ -179,3 +179,38 @@ async fn a_job_says_no_secrets() {
     }
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_job_says_nothing_of_a_secret_that_was_looked_up_for_it() {
+    let Some(bench) = with_procedures("procedurelooks", &["WebBackup"], BACKUP).await else {
+        return;
+    };
+    let file = bench.folder.path().join("web/procedures/job.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let found = "{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"login\").data.password | b64dec }}";
+    std::fs::write(&file, text.replace("{{ .Procedure.name }}", found)).unwrap();
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"},
+        "stringData": {"password": "canary-of-a-secret"}});
+    bench.create(&bench.secrets(), secret).await;
+    let operator = released(&bench).await;
+    begin(&bench, "WebBackup", "told", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "told", "job", 1).await;
+    end_pod(&bench, &job, "Succeeded", "with canary-of-a-secret").await;
+    let run = wait_phase(&bench, "WebBackup", "told", "Succeeded").await;
+    assert_eq!(run["status"]["result"], "with ********");
+    begin(&bench, "WebBackup", "rotated", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "rotated", "job", 1).await;
+    let other = Patch::Merge(json!({"stringData": {"password": "another-one"}}));
+    bench
+        .secrets()
+        .patch("login", &PatchParams::default(), &other)
+        .await
+        .unwrap();
+    end_pod(&bench, &job, "Succeeded", "with canary-of-a-secret").await;
+    let run = wait_phase(&bench, "WebBackup", "rotated", "Succeeded").await;
+    assert_eq!(
+        run["status"]["result"],
+        "(not shown: what is secret in it is not known)"
+    );
+    operator.stop().await.unwrap();
+}

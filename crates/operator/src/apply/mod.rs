@@ -24,7 +24,7 @@ pub use hook::{
     HookEnd, HookEnds, HookError, HookRun, HookWait, HooksLeft, LeftOut, event_name, has_an_end,
     hooks_in_order, is_ours_to_run,
 };
-pub(crate) use hook::{end_of_job, last_words};
+pub(crate) use hook::{end_of_job, last_words, message_of};
 pub use ownership::{Deletion, Handover, ObjectsOwned, PruneError, take_over_fields};
 pub use repair::claims::{ClaimNotes, ClaimPolicy, ClaimsError};
 pub use repair::interrupted::SetState;

@@ -25,6 +25,8 @@ pub(crate) struct Asked {
     pub(crate) values: Values,
     /// Whether the step follows whatever becomes of the run.
     pub(crate) is_of_end: bool,
+    /// The paths of the values that its run has given before.
+    pub(crate) put_there: Vec<Vec<String>>,
 }
 
 /// A run that was begun, and has not ended.
@@ -210,6 +212,26 @@ impl Agreement {
                 let is_it = (holder.named.0.as_str(), holder.named.1.as_str()) == (procedure, name);
                 is_it && self.passed_over.contains(uid)
             })
+    }
+
+    /// What a run of the procedure at this place and of this name is to be called: see [`super::Coordination::fresh`].
+    pub(super) fn fresh(
+        &self,
+        (place, procedure): (usize, &str),
+        what: &Wanted,
+        behind: &BTreeSet<String>,
+        name: impl Fn(u32) -> String,
+    ) -> String {
+        let is_spent = |name: &String| behind.contains(name) || self.has_spent(procedure, name);
+        let mut wants = self.wants.iter();
+        let wanted = wants.find(|want| want.procedure == place && want.what == *what);
+        let wanted = wanted
+            .map(|want| want.name.clone())
+            .filter(|name| !is_spent(name));
+        wanted.unwrap_or_else(|| {
+            let found = (0..u32::MAX).map(&name).find(|name| !is_spent(name));
+            found.unwrap_or_else(|| name(u32::MAX))
+        })
     }
 
     /// What has become of a run of this procedure and name, which is wanted for a generation of the resource. Its name can be

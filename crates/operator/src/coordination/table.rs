@@ -24,9 +24,6 @@ pub(crate) struct Directions {
     pub(crate) exclusive: Option<String>,
 }
 
-/// So many runs are made for one thing, as long as each is there.
-const MOST_ROUNDS: u32 = 100;
-
 /// What the releases of an entry and the runs of its procedures agree on.
 ///
 /// Whoever waits for something of it is woken when that changes.
@@ -168,6 +165,10 @@ impl Coordination {
 
     /// The release was looked at, and stands so.
     pub(crate) fn settle(&self, key: &Key, standing: Standing) {
+        if self.wants(key).is_none() {
+            self.lock().changed.insert(key.clone());
+            self.wanted.notify_one();
+        }
         self.change(key, |agreement| {
             let is_news = agreement.standing.as_ref() != Some(&standing);
             agreement.standing = Some(standing);
@@ -208,27 +209,22 @@ impl Coordination {
     }
 
     /// What a run is to be called that lets this through: as the one that is wanted already, or the first of these names of which
-    /// none is spent.
+    /// none is spent, and none of the runs `behind` which a revision was deployed.
     pub(crate) fn fresh(
         &self,
         key: &Key,
         (procedure, what): (usize, &Wanted),
+        behind: &BTreeSet<String>,
         name: impl Fn(u32) -> String,
     ) -> String {
         let state = self.lock();
         let agreement = state.agreements.get(key);
         let of = self.procedures.get(procedure);
         let of = of.map_or("", |procedure| procedure.name.as_str());
-        let is_spent = |name: &String| agreement.is_some_and(|agreement| agreement.has_spent(of, name));
-        let mut wants = agreement.iter().flat_map(|agreement| &agreement.wants);
-        let wanted = wants.find(|want| want.procedure == procedure && want.what == *what);
-        let wanted = wanted
-            .map(|want| want.name.clone())
-            .filter(|name| !is_spent(name));
-        wanted.unwrap_or_else(|| {
-            let found = (0..MOST_ROUNDS).map(&name).find(|name| !is_spent(name));
-            found.unwrap_or_else(|| name(MOST_ROUNDS))
-        })
+        let nothing = Agreement::default();
+        agreement
+            .unwrap_or(&nothing)
+            .fresh((procedure, of), what, behind, name)
     }
 
     /// Whether a run that has ended lets nothing through.
@@ -263,14 +259,12 @@ impl Coordination {
         });
     }
 
-    /// The runs that are wanted of a release.
-    pub(crate) fn wants(&self, key: &Key) -> Vec<Want> {
+    /// The runs that are wanted of a release; `None` while nobody has looked at it.
+    pub(crate) fn wants(&self, key: &Key) -> Option<Vec<Want>> {
         let state = self.lock();
-        state
-            .agreements
-            .get(key)
-            .map(|agreement| agreement.wants.clone())
-            .unwrap_or_default()
+        let agreement = state.agreements.get(key)?;
+        let is_known = agreement.standing.is_some() || !agreement.wants.is_empty();
+        is_known.then(|| agreement.wants.clone())
     }
 
     /// The releases that want other runs than when this was asked last.

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
@@ -236,6 +237,7 @@ fn an_answer_is_for_the_try_that_has_asked() {
     let mut agreement = Agreement {
         asked: Some(Asked {
             is_of_end: false,
+            put_there: Vec::new(),
             by: id(2),
             run: "Restore a".to_owned(),
             values: Values::new(),
@@ -351,4 +353,14 @@ fn a_run_that_nothing_waits_for_lets_nothing_through_later() {
         agreement.gate(("backup", "second"), (Some(2), &gate())),
         Gate::Waits
     );
+}
+
+#[test]
+fn each_revision_that_is_let_through_needs_another_run() {
+    let agreement = Agreement::default();
+    let named = |round: u32| format!("db-backup-{round}");
+    let fresh = |behind: &BTreeSet<String>| agreement.fresh((0, "backup"), &gate(), behind, named);
+    assert_eq!(fresh(&BTreeSet::new()), "db-backup-0");
+    let behind: BTreeSet<String> = (0..1000).map(named).collect();
+    assert_eq!(fresh(&behind), "db-backup-1000", "however many there were");
 }

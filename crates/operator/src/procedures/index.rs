@@ -256,7 +256,8 @@ impl Procedures {
             is_ours: run.annotation(TRIGGER).is_some(),
             scheduled_at: run.scheduled_at(),
             request: request.map(str::to_owned),
-            has_ended: phase.is_some_and(Phase::is_end),
+            // One that was begun has the finalizer until its end, whatever somebody writes into its status.
+            has_ended: phase.is_some_and(Phase::is_end) && !run.has_finalizer(),
             end: None,
             name: run.name.clone(),
         };
@@ -378,7 +379,8 @@ impl Procedures {
                 state.due.remove(&(before, key.clone()));
             }
             let wants = self.coordination.wants(&key);
-            work.extend(known.work(&key, (&self.all, &wants), now));
+            let wants = wants.as_deref();
+            work.extend(known.work(&key, (&self.all, wants), now));
             state.due.extend(known.next.map(|next| (next, key)));
         }
         (work, state.due.first().map(|(at, _)| *at))

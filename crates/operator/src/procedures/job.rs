@@ -7,13 +7,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::{Value, json};
+use steersman_cluster::lookup::Answer;
 use steersman_cluster::{Owner, RequestError};
 use steersman_model::{Digest, RenderedObject};
 use steersman_watches::procedure::names::RUN_FINALIZER;
 
 use super::record::Outcome;
 use super::state::Seen;
-use crate::apply::{end_of_job, last_words};
+use crate::apply::{end_of_job, last_words, message_of};
 use crate::release::{Signable, SigningKeys, feed_field};
 use crate::status::Redactor;
 
@@ -44,6 +45,10 @@ pub(super) fn marked(object: &RenderedObject, owner: &Owner, name: &str) -> Valu
         metadata.insert("name".to_owned(), name.into());
         metadata.remove("generateName");
         metadata.insert("finalizers".to_owned(), json!([RUN_FINALIZER]));
+    }
+    // Its pods would go before their words are read. It goes with its run.
+    if let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.remove("ttlSecondsAfterFinished");
     }
     owner.mark(&value, Some(&owner.release_namespace), false)
 }
@@ -106,7 +111,7 @@ fn said_at_end(pod: &Pod) -> Option<String> {
     }
     let containers = status.container_statuses.iter().flatten().rev();
     let mut messages =
-        containers.filter_map(|container| container.state.as_ref()?.terminated.as_ref()?.message.clone());
+        containers.filter_map(|container| message_of(pod, container.state.as_ref()?.terminated.as_ref()?));
     messages.find(|message| !message.trim().is_empty())
 }
 
@@ -121,14 +126,7 @@ fn secrets_named(job: &Value) -> BTreeSet<String> {
         match value {
             Value::Object(map) => {
                 for (key, inner) in map {
-                    let field = match key.as_str() {
-                        "secretKeyRef" | "secretRef" => "name",
-                        "secret" => "secretName",
-                        _ => "",
-                    };
-                    // A projected volume names it as others do.
-                    let names = [field, "name"].into_iter().filter(|_| !field.is_empty());
-                    found.extend(names.filter_map(|name| inner.get(name)?.as_str().map(str::to_owned)));
+                    found.extend(named_at(key, inner));
                     open.push(inner);
                 }
             }
@@ -137,6 +135,22 @@ fn secrets_named(job: &Value) -> BTreeSet<String> {
         }
     }
     found
+}
+
+/// The Secrets that a field of a pod names.
+fn named_at(key: &str, field: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let name = |value: &Value| value.get("name").and_then(text);
+    let names = match key {
+        // Of volumes, and of what a container has in its environment.
+        "secretKeyRef" | "secretRef" | "nodePublishSecretRef" => vec![name(field)],
+        "imagePullSecrets" => field.as_array().into_iter().flatten().map(name).collect(),
+        // A projected volume names it as others do.
+        "secret" => vec![name(field), field.get("secretName").and_then(text)],
+        "azureFile" => vec![field.get("secretName").and_then(text)],
+        _ => Vec::new(),
+    };
+    names.into_iter().flatten().collect()
 }
 
 /// What is secret in the words of a Job.
@@ -158,6 +172,15 @@ impl Signable for JobSecrets {
 }
 
 impl JobSecrets {
+    /// The words may have what was looked up for its manifest, too.
+    pub(super) fn and_looked_up(mut self, answers: &[Answer]) -> Self {
+        for (place, answer) in answers.iter().enumerate() {
+            self.held
+                .insert(format!("lookup {place}"), json!(answer).to_string().into_bytes());
+        }
+        self
+    }
+
     /// What they held, for whoever has the keys; `None` where the Job names none.
     pub(super) fn digest(&self, keys: &SigningKeys) -> Option<Digest> {
         let macs = keys.macs(self).into_iter();
@@ -205,4 +228,44 @@ pub(super) async fn secrets_of(
         redactor.add_object(&json!({ "apiVersion": "v1", "kind": "Secret", "data": data }));
     }
     Ok(Some(JobSecrets { redactor, held }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::secrets_named;
+
+    #[test]
+    fn secrets_are_found_wherever_a_pod_names_them() {
+        let pod = json!({
+            "imagePullSecrets": [{"name": "pull"}],
+            "containers": [{
+                "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "key", "key": "a"}}}],
+                "envFrom": [{"secretRef": {"name": "env"}}, {"configMapRef": {"name": "map"}}],
+            }],
+            "volumes": [
+                {"name": "a", "secret": {"secretName": "volume"}},
+                {"name": "b", "projected": {"sources": [{"secret": {"name": "projected"}}]}},
+                {"name": "c", "azureFile": {"secretName": "share", "shareName": "a"}},
+                {"name": "d", "csi": {"driver": "a", "nodePublishSecretRef": {"name": "csi"}}},
+                {"name": "e", "iscsi": {"secretRef": {"name": "chap"}}},
+                {"name": "f", "persistentVolumeClaim": {"claimName": "claim"}},
+            ],
+        });
+        let job = json!({"spec": {"template": {"spec": pod}}});
+        let expected = [
+            "chap",
+            "csi",
+            "env",
+            "key",
+            "projected",
+            "pull",
+            "share",
+            "volume",
+        ];
+        assert_eq!(secrets_named(&job), BTreeSet::from(expected.map(str::to_owned)));
+    }
 }

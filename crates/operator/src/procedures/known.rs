@@ -99,7 +99,7 @@ pub(super) struct KnownRun {
     pub(super) is_ours: bool,
     pub(super) scheduled_at: Option<Timestamp>,
     pub(super) request: Option<String>,
-    /// Whether its status says that it has ended, whoever has written that.
+    /// Whether its status says that it has ended, whoever has written that, and it is let go.
     pub(super) has_ended: bool,
     /// What has become of it, and when, once somebody has looked who can tell.
     pub(super) end: Option<(End, Timestamp)>,
@@ -118,18 +118,22 @@ pub(super) enum End {
 type Placed<'a> = (usize, &'a Arc<Procedure>);
 
 impl Known {
-    /// What is to be done for it now, and when there may be more.
+    /// What is to be done for it now, and when there may be more. `wants` is `None` while nobody has looked at the release.
     pub(super) fn work(
         &mut self,
         key: &Key,
-        (all, wants): (&[Arc<Procedure>], &[Want]),
+        (all, wants): (&[Arc<Procedure>], Option<&[Want]>),
         now: Timestamp,
     ) -> Vec<Work> {
         let mut work = Vec::new();
         self.next = None;
         for placed in all.iter().enumerate() {
-            let wanted = self.wanted(key, placed, wants);
-            self.surplus(key, placed, &wanted, &mut work);
+            let wanted = self.wanted(key, placed, wants.unwrap_or_default());
+            let (_, procedure) = placed;
+            let may_be_wanted = procedure.before.is_some() || procedure.on.is_some();
+            if wants.is_some() || !may_be_wanted {
+                self.surplus(key, placed, &wanted, &mut work);
+            }
             if self
                 .resource
                 .as_ref()

@@ -37,6 +37,8 @@ const MAX_ACTIONS: usize = 20;
 const STOPPING: Duration = Duration::from_secs(1);
 /// How soon a step is looked at again that nothing may tell of.
 const POLL: Duration = Duration::from_secs(10);
+/// How soon a Job is looked at again that its watch should tell of: somebody may have taken the labels off by which it does.
+const CHECK: Duration = Duration::from_mins(1);
 
 /// Carries out the runs of one procedure.
 #[derive(Clone)]
@@ -154,7 +156,7 @@ impl ProcedureReconciler {
             procedure: self.procedure.name.clone(),
             name: run.name.clone(),
             generation,
-            is_plain: run.is_plain(),
+            is_plain: run.is_plain(&self.procedure),
             failure,
         };
         match record {
@@ -261,7 +263,11 @@ impl ProcedureReconciler {
             _ => open.job.is_none() && self.releases.is_woken_by_objects(),
         };
         let stopping = session.run.is_cancelled() && !record.is_over(&self.procedure);
-        let poll = (!is_watched).then_some(POLL);
+        let poll = if is_watched {
+            open.job.as_ref().map(|_| CHECK)
+        } else {
+            Some(POLL)
+        };
         let poll = poll.into_iter().chain(stopping.then_some(STOPPING));
         let next = left.chain(poll).min();
         Ok(next.map_or(Next::Never, |next| Next::After(next.max(LEAST))))

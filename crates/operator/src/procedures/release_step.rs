@@ -1,8 +1,10 @@
 //! Steps that have the release do something, or wait for it.
 
+use std::collections::BTreeSet;
+
 use kube::api::DynamicObject;
 use steersman_model::chain;
-use steersman_watches::procedure::StepValues;
+use steersman_watches::procedure::{StepValues, Work};
 use steersman_watches::{ReleaseExpression, Subject};
 
 use super::reconciler::ProcedureReconciler;
@@ -74,6 +76,7 @@ impl ProcedureReconciler {
             run: session.run.holder(&self.procedure, None).run,
             values,
             is_of_end: self.procedure.finally.iter().any(|step| step.name == open.name),
+            put_there: self.put_there(session),
         };
         match self.procedures.coordination().ask(&session.run.key(), asked) {
             Some(Answer::Done) => Seen::Ended(Outcome::Succeeded),
@@ -81,6 +84,22 @@ impl ProcedureReconciler {
             Some(Answer::UnderWay(words)) => Seen::Running(cut(&words).to_owned()),
             None => Seen::Running("the release gets other values".to_owned()),
         }
+    }
+
+    /// The paths of the values that steps of the run have given, or tried to.
+    fn put_there(&self, session: &Session) -> Vec<Vec<String>> {
+        let begun = session.record.iter().flat_map(|record| &record.steps);
+        let begun: BTreeSet<&str> = begun.map(|step| step.name.as_str()).collect();
+        let steps = self
+            .procedure
+            .steps
+            .iter()
+            .filter(|step| begun.contains(step.name.as_str()));
+        let paths = steps.filter_map(|step| match &step.work {
+            Work::Values(values) => Some(values.paths()),
+            Work::Job(_) | Work::Ready | Work::Holds(_) => None,
+        });
+        paths.flatten().collect()
     }
 
     /// The step that is under way gives the release no values any longer.

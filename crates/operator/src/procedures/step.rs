@@ -84,6 +84,8 @@ impl ProcedureReconciler {
         let name = session.job_name(open);
         let value = marked(object, &owner, &name);
         let secrets = self.secrets_of(place, &name, &value).await?;
+        let secrets = secrets.zip(made.secrets.as_deref());
+        let secrets = secrets.map(|(secrets, looked_up)| secrets.and_looked_up(looked_up));
         let secrets = secrets.and_then(|secrets| secrets.digest(&self.releases.signing_keys()));
         let jobs = place.jobs();
         let written = crate::apply::apply_new(&jobs, &name, &value).await;
@@ -227,6 +229,12 @@ impl ProcedureReconciler {
             Some(object) => self.secrets_of(place, &name, &object.value).await?,
             None => None,
         };
+        let looked_up = rendered
+            .as_ref()
+            .ok()
+            .and_then(|rendered| rendered.secrets.as_deref());
+        let as_made = as_made.zip(looked_up);
+        let as_made = as_made.map(|(secrets, looked_up)| secrets.and_looked_up(looked_up));
         let keys = self.releases.signing_keys();
         let are_those = as_made.is_some_and(|secrets| secrets.are_those(open.secrets.as_ref(), &keys));
         let secrets = self.secrets_of(place, &name, &found.data).await?;

@@ -85,10 +85,17 @@ impl Run {
         }
     }
 
-    /// Whether all that it says is for which resource it is.
-    pub(super) fn is_plain(&self) -> bool {
+    /// Whether all that it says is for which resource it is, but for defaults, which the API server puts there.
+    pub(super) fn is_plain(&self, procedure: &Procedure) -> bool {
+        let default = |name: &str| {
+            let mut all = procedure.parameters.iter();
+            all.find(|parameter| parameter.name == name)?.default.as_ref()
+        };
         let spec = self.object.data.get("spec").and_then(Value::as_object);
-        spec.is_some_and(|spec| spec.keys().all(|key| key == "resource"))
+        spec.is_some_and(|spec| {
+            let mut all = spec.iter();
+            all.all(|(key, value)| key == "resource" || default(key) == Some(value))
+        })
     }
 
     /// Whether there may be a resource of that name: a request for any other one asks for another path.

@@ -344,7 +344,7 @@ impl Scheduler {
             let mut owners = found.object.metadata.owner_references.iter().flatten();
             // Behind a gate it counts whoever has made it, where it is made as the operator would.
             let is_owned = owners.any(|owner| owner.uid == making.uid) || making.wanted.is_some();
-            is_owned && found.is_plain() && found.resource == making.resource
+            is_owned && found.is_plain(&making.procedure) && found.resource == making.resource
         });
         if is_ours {
             self.procedures.note_made(making);

@@ -1,6 +1,7 @@
 //! What a release and the runs of its procedures agree on, from the side of the release: which values it keeps, which runs it
 //! waits for, and how far it is.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -37,6 +38,15 @@ pub(super) struct Agreed {
     answer: Option<Answer>,
     /// What the release is made of with all of that.
     inputs: Option<Inputs>,
+    /// The runs that have let the next revision through.
+    behind: BTreeSet<String>,
+}
+
+impl Agreed {
+    /// The names of the runs that have let the next revision through.
+    pub(super) fn behind(&self) -> &BTreeSet<String> {
+        &self.behind
+    }
 }
 
 impl ReconcileSettings {
@@ -119,6 +129,7 @@ impl Observer<'_> {
             asked,
             answer: None,
             inputs: Some(current.inputs),
+            behind: BTreeSet::new(),
         };
         let mut wants = Vec::new();
         let begins = begins_revision(observed);
@@ -150,6 +161,9 @@ impl Observer<'_> {
         } else {
             None
         };
+        let gates = wants.iter().filter(|want| matches!(want.what, Wanted::Gate(_)));
+        let passed = gates.filter(|want| self.gate(session, want, COMES_AFTER).is_none());
+        cache.agreed.behind = passed.map(|want| want.name.clone()).collect();
         // While others hold the release, or what was tried last is tried again, nobody can tell what it wants after that.
         let is_settled = is_free && !is_waiting && !is_refused && (begins || is_deployed);
         coordination.want(&session.key(), wants, is_settled);
@@ -191,7 +205,7 @@ impl Observer<'_> {
             }
             let generation = session.generation.unwrap_or_default();
             let what = Wanted::Change(change.clone(), generation);
-            let Some(want) = self.want(session, *place, what) else {
+            let Some(want) = self.want(session, &BTreeSet::new(), *place, what) else {
                 continue;
             };
             let said = self.gate(session, &want, &told(self.settings, *place, change));
@@ -215,14 +229,20 @@ impl Observer<'_> {
     }
 
     /// A run of a procedure, with its name: of those for one thing that of which none has let something through.
-    fn want(&self, session: &Session, procedure: usize, what: Wanted) -> Option<Want> {
+    fn want(
+        &self,
+        session: &Session,
+        behind: &BTreeSet<String>,
+        procedure: usize,
+        what: Wanted,
+    ) -> Option<Want> {
         let of = &self.settings.procedures.get(procedure)?.name;
         let (resource, uid) = (&session.owner.name, &session.owner.uid);
         let named = |round: u32| run_name(resource, uid, of, &what.text(round));
         let name = match what {
             Wanted::Gate(_) => self
                 .coordination?
-                .fresh(&session.key(), (procedure, &what), named),
+                .fresh(&session.key(), (procedure, &what), behind, named),
             Wanted::Change(..) => named(0),
         };
         Some(Want {
@@ -241,8 +261,10 @@ impl Observer<'_> {
         wants: &mut Vec<Want>,
     ) -> Result<Option<Waiting>, ReconcileError> {
         let last = observed.last.as_ref();
+        let none = BTreeSet::new();
+        let behind = known.map_or(&none, |known| known.values.behind());
         for (procedure, text) in gates(session, self.settings, (current, known), last)? {
-            wants.extend(self.want(session, procedure, Wanted::Gate(text)));
+            wants.extend(self.want(session, behind, procedure, Wanted::Gate(text)));
         }
         let mut unended = wants
             .iter()
@@ -288,7 +310,9 @@ impl Observer<'_> {
             }
             // There is nothing of it that it could take off.
             _ if asked.is_of_end && current.held.overlay() == &overlay => Answer::Done,
-            _ if asked.is_of_end => return Ok(None),
+            _ if asked.is_of_end && current.held.overlay().takes_off(&overlay, &asked.put_there) => {
+                return Ok(None);
+            }
             _ => failed(),
         };
         Ok(Some((waiting, answer)))

@@ -54,6 +54,32 @@ impl Lookups<'_> {
         Ok(differ)
     }
 
+    /// Whether the deployed revision would come out differently by now, because of what the chart looks up, whatever else is
+    /// going to change.
+    pub(super) async fn bring_more(
+        &self,
+        session: &Session,
+        deployed: &PreparedRelease,
+        cache: &mut ReleaseCache,
+    ) -> Result<bool, ReconcileError> {
+        let known = cache.known.clone().unwrap_or_default();
+        let is_deployed =
+            |last: &LastRevision| last.status == ReleaseStatus::Deployed && last.inputs.is_some();
+        let Some(last) = known.last.filter(is_deployed) else {
+            return Ok(false);
+        };
+        if known.lookups.is_empty() {
+            return Ok(false);
+        }
+        match self.look_up_again(session, cache, &known.lookups).await? {
+            Some(answers) if are_as(&answers, &known.lookups) => Ok(false),
+            _ => {
+                self.comes_out_differently(session, deployed, last.revision, known.deployed)
+                    .await
+            }
+        }
+    }
+
     async fn differ(
         &self,
         session: &Session,

@@ -196,11 +196,39 @@ impl Observer<'_> {
             }
             cache.waiting = usable.err().map(Waiting::for_values);
         }
+        if directions.asked.is_some() && cache.waiting.is_none() && begins_revision(&observed) {
+            observed.lookups_changed = self.lookups_bring_more(session, cache).await?;
+        }
         self.agree(session, (current, cache), &mut observed, (&held, &directions))?;
         if cache.waiting.is_some() {
             observed.others = Others::NotReady;
         }
         Ok(observed)
+    }
+
+    /// Whether the values of a step would bring the release what its chart finds by now, where a run may have to come before
+    /// that.
+    async fn lookups_bring_more(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+    ) -> Result<bool, ReconcileError> {
+        let mut procedures = self.settings.procedures.iter();
+        if !self.settings.chart.uses_lookup() || procedures.all(|procedure| procedure.before.is_none()) {
+            return Ok(false);
+        }
+        let last = cache.known.as_ref().and_then(KnownRelease::last_values);
+        let held = HeldValues::in_effect(last.map(Arc::as_ref));
+        let mut deployed = PreparedRelease::new(session, self.settings, held)?;
+        if self
+            .sources
+            .lay(session, &mut deployed, cache, true)
+            .await
+            .is_err()
+        {
+            return Ok(true);
+        }
+        self.lookups.bring_more(session, &deployed, cache).await
     }
 
     /// Nothing is waited for that the release depends on.

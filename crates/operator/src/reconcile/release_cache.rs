@@ -139,6 +139,8 @@ pub(super) struct KnownValues {
     deployed: Option<Arc<LastValues>>,
     /// Whether what the newest one has done is undone.
     is_undone: bool,
+    /// The runs behind which revisions were deployed that are still in the history.
+    behind: BTreeSet<String>,
 }
 
 impl KnownValues {
@@ -157,15 +159,22 @@ impl KnownValues {
             deployed: deployed
                 .and_then(|deployed| replaced(deployed, revisions).or_else(|| values_of(deployed))),
             is_undone: newest.is_some_and(is_undone),
+            behind: revisions.iter().flat_map(behind).cloned().collect(),
         }
+    }
+
+    pub(super) fn behind(&self) -> &BTreeSet<String> {
+        &self.behind
     }
 
     /// How much memory they take, in bytes.
     pub(super) fn weight(&self) -> usize {
+        let names: usize = self.behind.iter().map(String::len).sum();
         let both = self.newest.iter().chain(&self.deployed);
         let maps = both.flat_map(|values| [&values.config, values.overlay.values()]);
         maps.flat_map(|map| map.iter().map(|(key, value)| key.len() + weight_of(value)))
-            .sum()
+            .sum::<usize>()
+            + names
     }
 
     /// Those of the revision in effect, or on its way.
@@ -176,6 +185,12 @@ impl KnownValues {
             _ => deployed,
         }
     }
+}
+
+/// The runs that let a revision through, where it was deployed: what has failed is tried again behind the same ones.
+fn behind(stored: &Stored) -> impl Iterator<Item = &String> {
+    let was_deployed = stored.is_signed() && stored.is_in_effect();
+    stored.snapshot.behind.iter().filter(move |_| was_deployed)
 }
 
 /// What procedures kept up in the revision after this one, of which nothing else is known: Helm has put its own in the place.
@@ -619,6 +634,12 @@ impl ReleaseCache {
         self.lookups_differ = None;
         let revision = stored.record.version;
         let values = values_of(stored).filter(|_| self.keeps_values);
+        let before = self
+            .known
+            .as_mut()
+            .map(|known| std::mem::take(&mut known.values.behind));
+        let mut behind = before.unwrap_or_default();
+        behind.extend(stored.snapshot.behind.iter().cloned());
         self.known = Some(KnownRelease {
             last: Some(LastRevision {
                 revision,
@@ -641,6 +662,7 @@ impl ReleaseCache {
                 newest: values.clone(),
                 deployed: values,
                 is_undone: false,
+                behind,
             },
         });
         self.unreported = Some(Unreported {

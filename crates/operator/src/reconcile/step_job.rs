@@ -10,6 +10,7 @@ use kube::core::{GroupVersionKind, SelectorExt as _};
 use serde_json::Value;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::Resource;
+use steersman_cluster::lookup::Answer;
 use steersman_model::{ApiKind, RenderedObject, Revision, objects_of_text_or_called};
 use steersman_watches::Subject;
 
@@ -17,6 +18,7 @@ use super::Reconciler;
 use super::error::ReconcileError;
 use super::plan::Bounds;
 use super::release_cache::{KnownRelease, ReleaseCache};
+use super::secrets::{is_of_secrets, may_be_more};
 use super::session::{PreparedRelease, Session};
 use crate::budget::Share;
 use crate::coordination::HeldValues;
@@ -36,6 +38,8 @@ pub(crate) struct StepTemplate<'a> {
 pub(crate) struct StepJob {
     /// `None` where the file has nothing to do.
     pub(crate) object: Option<RenderedObject>,
+    /// What was looked up of Secrets for it; `None` where that may be more than is known.
+    pub(crate) secrets: Option<Vec<Answer>>,
     /// Masks what is secret in the values, and in what was looked up.
     pub(crate) redactor: Arc<LearningRedactor>,
 }
@@ -121,7 +125,11 @@ impl Reconciler {
         let session = self.session_of_step(object, share);
         let session = session.map_err(|error| StepJobError::of(&error, &nothing))?;
         let object = self.rendered_job(&session, template).await;
+        let mut looked_up = session.progress.lookups().unwrap_or_default();
+        let is_all = !may_be_more(&looked_up);
+        looked_up.retain(is_of_secrets);
         Ok(StepJob {
+            secrets: is_all.then_some(looked_up),
             object: object.map_err(|error| StepJobError::of(&error, &session.redactor))?,
             redactor: session.redactor,
         })

@@ -74,6 +74,9 @@ pub struct Snapshot {
     /// Values that steps of procedures have put over those of the resource; they are in Helm's record as well.
     #[serde(default, skip_serializing_if = "Overlay::is_empty")]
     pub overlay: Overlay,
+    /// The names of the runs that it has waited for: they let no other one through once it is deployed.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub behind: BTreeSet<String>,
     /// What procedures keep up in the revision after it: Helm takes the word of that one away when it puts one of its own in
     /// the place. Absent where no procedure is declared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +98,7 @@ pub struct Snapshot {
 /// What procedures keep up in a revision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptUp {
-    /// Which one it is.
+    /// The one that keeps this up.
     pub revision: Revision,
     /// Values that steps have put over those of the resource.
     #[serde(default, skip_serializing_if = "Overlay::is_empty")]

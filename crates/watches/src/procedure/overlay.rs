@@ -1,5 +1,7 @@
 //! Values that steps of procedures have put over those of a release.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use steersman_chart::Values;
@@ -21,6 +23,14 @@ use steersman_chart::values::overlay;
 /// over.put_over(&mut values);
 /// let expect = json!({"maintenance": false, "members": {"min": 1, "max": 5}, "size": 3});
 /// assert_eq!(json!(values), expect);
+///
+/// let before = over.clone();
+/// over.change(map(json!({"members": {"max": null}})));
+/// let path = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
+/// assert!(over.takes_off(&before, &[path("members.max")]));
+/// assert!(!over.takes_off(&before, &[path("members.min")]));
+/// over.change(map(json!({"members": {"min": 0}})));
+/// assert!(!over.takes_off(&before, &[path("members")]), "it gives another one");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -47,12 +57,41 @@ impl Overlay {
         overlay(values, self.0.clone());
     }
 
+    /// Whether it is what `before` was without something at these paths, or below, and nothing else.
+    pub fn takes_off(&self, before: &Self, paths: &[Vec<String>]) -> bool {
+        let [after, before] = [self, before].map(|overlay| leaves(&overlay.0));
+        let is_at_one = |leaf: &[&str]| {
+            let mut paths = paths.iter();
+            paths.any(|path| leaf.len() >= path.len() && path.iter().zip(leaf).all(|(key, at)| key == at))
+        };
+        let mut gone = before.keys().filter(|leaf| !after.contains_key(*leaf));
+        let is_left = after.iter().all(|(leaf, value)| before.get(leaf) == Some(value));
+        is_left && gone.all(|leaf| is_at_one(leaf))
+    }
+
     /// What of it lies at one of these paths, or below: a procedure that is gone keeps nothing up.
     #[must_use]
     pub fn within(&self, paths: &[Vec<String>]) -> Self {
         let paths: Vec<&[String]> = paths.iter().map(Vec::as_slice).collect();
         Self(within(&self.0, &paths))
     }
+}
+
+/// All values by where they are. A map with nothing in it is one.
+fn leaves(values: &Values) -> BTreeMap<Vec<&str>, &Json> {
+    let mut found = BTreeMap::new();
+    let mut open: Vec<(Vec<&str>, &Json)> = Vec::new();
+    open.extend(values.iter().map(|(key, value)| (vec![key.as_str()], value)));
+    while let Some((path, value)) = open.pop() {
+        match value.as_object().filter(|below| !below.is_empty()) {
+            Some(below) => open.extend(below.iter().map(|(key, value)| {
+                let at = path.iter().copied().chain([key.as_str()]).collect();
+                (at, value)
+            })),
+            None => _ = found.insert(path, value),
+        }
+    }
+    found
 }
 
 fn change(values: &mut Values, step: Values) {

@@ -16,7 +16,7 @@ pub use error::HookError;
 pub use event::event_name;
 use order::{BEFORE_CREATION, FAILED, SUCCEEDED, has_policy};
 pub use order::{hooks_in_order, is_ours_to_run};
-pub(crate) use progress::{end_of_job, last_words};
+pub(crate) use progress::{end_of_job, last_words, message_of};
 pub use run::has_an_end;
 use run::{Run, Terms, is_definition};
 use serde_json::Value;

@@ -1,9 +1,16 @@
 //! How far a hook is, and how it has ended.
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
-use steersman_model::{CUT, one_line};
+use steersman_model::{CUT, CUT_OFF, one_line};
+
+/// So much the kubelet takes of what a container says at its end, in bytes.
+const MOST_OF_CONTAINER: usize = 4096;
+/// So much of what all containers of a pod say, each of them an equal part.
+const MOST_OF_POD: usize = 12 * 1024;
+/// In bytes.
+const LONGEST_CHARACTER: usize = 4;
 
 /// How the first container of a pod that failed has ended. Nothing is cut here, as no secret is masked yet; but the kubelet keeps
 /// the end of what was printed, and so may the container itself.
@@ -14,18 +21,32 @@ pub(crate) fn last_words(pod: &Pod) -> Option<String> {
     let (container, end) = containers
         .filter_map(|container| Some((container, container.state.as_ref()?.terminated.as_ref()?)))
         .find(|(_, end)| end.exit_code != 0)?;
-    let message = one_line(
-        end.message
-            .as_deref()
-            .or(end.reason.as_deref())
-            .unwrap_or_default(),
-    );
-    let message = message.replace(CUT, "");
+    let message = message_of(pod, end).or(end.reason.clone()).unwrap_or_default();
+    let message = one_line(&message);
     let pod = pod.metadata.name.as_deref().unwrap_or_default();
     Some(format!(
         "container {} of pod {pod} ended with {}: {CUT}{message}",
         container.name, end.exit_code
     ))
+}
+
+/// What a container has said at its end, with a mark where the kubelet may have left out the rest: it takes so much of one
+/// container, and so much of a pod.
+pub(crate) fn message_of(pod: &Pod, end: &ContainerStateTerminated) -> Option<String> {
+    let message = end.message.as_ref()?.replace([CUT, CUT_OFF], "");
+    let spec = pod.spec.as_ref();
+    let containers = spec.map_or(1, |spec| {
+        let more = spec.init_containers.as_deref().map_or(0, <[_]>::len);
+        spec.containers.len() + more
+    });
+    let most = MOST_OF_CONTAINER.min(MOST_OF_POD / containers.max(1));
+    // What is cut within a character ends with that before it.
+    let is_whole = message.len() + LONGEST_CHARACTER <= most;
+    Some(if is_whole {
+        message
+    } else {
+        format!("{message}{CUT_OFF}")
+    })
 }
 
 /// How far a hook is.
@@ -133,5 +154,24 @@ mod tests {
             &json!({"status": {"phase": "Succeeded"}}),
         );
         assert_eq!(pod, Progress::Done);
+    }
+
+    #[test]
+    fn words_that_the_kubelet_may_have_cut_say_so() {
+        let said = |containers: usize, length: usize| {
+            let container = json!({"name": "main", "image": "none"});
+            let pod = json!({
+                "metadata": {"name": "pod"},
+                "spec": {"containers": vec![container; containers]},
+                "status": {"containerStatuses": [{
+                    "name": "main", "image": "none", "imageID": "none", "ready": false, "restartCount": 0,
+                    "state": {"terminated": {"exitCode": 1, "message": "x".repeat(length)}},
+                }]},
+            });
+            let pod: Pod = serde_json::from_value(pod).unwrap();
+            last_words(&pod).unwrap().ends_with(CUT_OFF)
+        };
+        assert!(!said(1, 4000) && said(1, 4096) && said(1, 4094));
+        assert!(!said(4, 3000) && said(4, 3072));
     }
 }

@@ -154,7 +154,7 @@ fn work(known: &mut Known, concurrency: Concurrency, second: i64) -> (Vec<String
     };
     let key = (Some("a".to_owned()), "shop".to_owned());
     let told = known
-        .work(&key, (&[Arc::new(procedure)], &[]), at(second))
+        .work(&key, (&[Arc::new(procedure)], Some(&[])), at(second))
         .into_iter()
         .map(|work| match work {
             Due::Make(making) => format!(
@@ -289,7 +289,7 @@ fn a_run_that_the_release_wants_is_made_once_and_stays_as_long_as_it_is_wanted()
         ..procedure(0)
     })];
     let done = |known: &mut Known, wants: &[Want]| -> Vec<String> {
-        let work = known.work(&key, (&resize, wants), at(1)).into_iter();
+        let work = known.work(&key, (&resize, Some(wants)), at(1)).into_iter();
         let told = work.map(|work| match work {
             Due::Make(making) => format!("make {}", making.name()),
             Due::Delete { name, .. } => format!("delete {name}"),
@@ -322,6 +322,13 @@ fn a_run_that_the_release_wants_is_made_once_and_stays_as_long_as_it_is_wanted()
     let next = done(&mut settled, &[changing(2)]);
     assert_eq!(next[0], format!("delete {name}"));
     assert!(next[1].starts_with("make ") && next[1] != made[0], "{next:?}");
+
+    // Nobody knows what is wanted before the release was looked at.
+    let mut unseen = known(&[]);
+    unseen
+        .runs
+        .insert("run".to_owned(), run(Some((End::Failed, at(1)))));
+    assert!(unseen.work(&key, (&resize, None), at(1)).is_empty());
 
     // It is made again when it is gone, and nothing is made of what is suspended.
     let mut gone = known(&[]);

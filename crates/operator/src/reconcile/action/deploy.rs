@@ -114,6 +114,7 @@ impl Deploy<'_> {
                 lookups: session.progress.lookups().unwrap_or_default(),
                 values_from: prepared.sources.clone(),
                 overlay: prepared.held.overlay().clone(),
+                behind: cache.agreed.behind().clone(),
                 overridden: Some(places(&self.settings.values.above())),
                 first: Some(new.first),
                 written: Some((self.now)()),
@@ -155,7 +156,7 @@ impl Deploy<'_> {
         let pending = Pending { stored, plan, first };
         let inputs = prepared.inputs;
         let deployed = self.deploy(session, inputs, cache, pending, &earlier, Stage::default());
-        Ok(deployed.await?.then_some(revision))
+        Ok(Box::pin(deployed).await?.then_some(revision))
     }
 
     /// Brings a revision that is written down into effect: hooks, objects, prune, hooks. `false` where it waits for a stage.
@@ -379,20 +380,14 @@ impl Deploy<'_> {
         wanted.unwrap_or(self.settings.releases.rollback_on_failure) && is_final(error)
     }
 
-    /// The revision is deployed, and the one before it superseded.
-    async fn conclude(
+    /// Those before a revision are in effect no longer. The last of them tells what procedures keep up in it.
+    async fn supersede(
         &self,
         session: &Session,
-        cache: &mut ReleaseCache,
-        (mut stored, first): (Stored, bool),
-        inputs: Inputs,
-        changes: &ChangeSet,
+        stored: &Stored,
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
-        let now = (self.now)();
-        // In this order: a crash in between leaves no two deployed revisions, and this one is
-        // found not deployed and applied again.
-        let kept_up = self.settings.kept_up(&stored);
+        let kept_up = self.settings.kept_up(stored);
         let newest = earlier.iter().rev();
         let newest = newest
             .filter(|former| former.is_signed())
@@ -409,8 +404,25 @@ impl Deploy<'_> {
             if is_newest {
                 former.snapshot.next.clone_from(&kept_up);
             }
-            session.history.update(&mut former, now).await?;
+            session.history.update(&mut former, (self.now)()).await?;
         }
+        Ok(())
+    }
+
+    /// The revision is deployed, and the one before it superseded.
+    async fn conclude(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        (mut stored, first): (Stored, bool),
+        inputs: Inputs,
+        changes: &ChangeSet,
+        earlier: &[Stored],
+    ) -> Result<(), ReconcileError> {
+        let now = (self.now)();
+        // In this order: a crash in between leaves no two deployed revisions, and this one is
+        // found not deployed and applied again.
+        self.supersede(session, &stored, earlier).await?;
         for former in earlier.iter().filter(|former| is_overtaken(former)) {
             let mut former = former.clone();
             former.record.info.status = ReleaseStatus::Failed;
@@ -434,6 +446,7 @@ impl Deploy<'_> {
             lookups: stored.snapshot.lookups,
             values_from: stored.snapshot.values_from,
             overlay: stored.snapshot.overlay,
+            behind: stored.snapshot.behind,
             overridden: stored.snapshot.overridden,
             first: stored.snapshot.first,
             written: stored.snapshot.written,

@@ -96,7 +96,7 @@ impl Recover<'_> {
         let deployed = self
             .deploy
             .deploy(session, inputs, cache, pending, &revisions, stage);
-        if deployed.await? {
+        if Box::pin(deployed).await? {
             self.deploy.announce(session, cache, first, revision);
         }
         Ok(())
