@@ -52,12 +52,14 @@ fn config(stored: &Stored) -> Value {
     Value::Object(stored.record.config.clone().unwrap_or_default())
 }
 
-/// What differs from one revision to another.
+/// What differs from one revision to another. `redactor` masks what is secret besides what [`redactor_of`] both masks.
 ///
 /// # Errors
 /// What is stored of one is no list of objects.
-pub fn compare(from: &Stored, to: &Stored) -> Result<RevisionChanges, TreeError> {
-    let redactor = redactor_of([from, to]);
+pub fn compare(from: &Stored, to: &Stored, redactor: &Redactor) -> Result<RevisionChanges, TreeError> {
+    let mut all = redactor_of([from, to]);
+    all.extend(redactor.clone());
+    let redactor = all;
     let values = |stored: &Stored| harmless(&redactor.mask(&steersman_yaml::to_string(&config(stored))));
     let name = |stored: &Stored| format!("revision {}", stored.record.version);
     let (old, new) = (objects(from)?, objects(to)?);
@@ -91,10 +93,13 @@ fn objects(stored: &Stored) -> Result<BTreeMap<String, Value>, TreeError> {
             .namespace
             .as_ref()
             .map_or_else(String::new, |name| format!("{name}/"));
-        (
-            format!("{} {namespace}{}", object.api.kind, object.name),
-            object.value,
-        )
+        let (kind, group) = (&object.api.kind, &object.api.group);
+        let group = if group.is_empty() {
+            String::new()
+        } else {
+            format!(".{group}")
+        };
+        (format!("{kind}{group} {namespace}{}", object.name), object.value)
     });
     Ok(named.collect())
 }

@@ -1,5 +1,6 @@
 //! What containers have written.
 
+use futures::AsyncReadExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, LogParams};
@@ -28,7 +29,17 @@ pub async fn last_lines(
         timestamps: true,
         ..LogParams::default()
     };
-    let mut text = pods.logs(pod, &asked).await?;
+    let most = u64::try_from(MOST_BYTES).unwrap_or_default();
+    let mut written = Vec::new();
+    let read = pods
+        .log_stream(pod, &asked)
+        .await?
+        .take(most)
+        .read_to_end(&mut written)
+        .await;
+    read.map_err(|error| kube::Error::Service(Box::new(error)))?;
+    // Programs write what they want.
+    let mut text = String::from_utf8_lossy(&written).into_owned();
     // The last line may end within a secret, which nobody would know then.
     if i64::try_from(text.len()).is_ok_and(|length| length >= MOST_BYTES) {
         text.truncate(text.rfind('\n').unwrap_or_default());

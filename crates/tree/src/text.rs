@@ -1,6 +1,7 @@
 //! Objects as text, with what is secret masked.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use similar::TextDiff;
@@ -10,6 +11,8 @@ use steersman_operator::status::Redactor;
 /// kubectl's annotation with all of an object, values of a Secret included.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 const MASK: &str = "***";
+/// For so long the shortest difference is looked for: what is found then is right, and longer.
+const LONGEST: Duration = Duration::from_millis(500);
 /// Shorter texts are not masked anywhere: they occur in ordinary words.
 const SHORTEST: usize = 4;
 
@@ -36,7 +39,7 @@ pub(crate) fn unified_text((of_old, old): (&str, &str), (of_new, new): (&str, &s
     if old == new {
         return None;
     }
-    let diff = TextDiff::from_lines(old, new);
+    let diff = TextDiff::configure().timeout(LONGEST).diff_lines(old, new);
     let mut unified = diff.unified_diff();
     Some(unified.context_radius(3).header(of_old, of_new).to_string())
 }

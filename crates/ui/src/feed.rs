@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::rows::{Key, Row};
 
 /// So many resources are in one answer of the server.
-const PAGE: u32 = 500;
+const PAGE: u32 = 100;
 /// So many rows are kept: what is beyond is said, and not shown.
 const MOST: usize = 100_000;
 
@@ -98,6 +98,9 @@ impl Feed {
     async fn follow(&self, place: usize, (namespace, api): (Option<String>, Api<DynamicObject>)) {
         let events = watcher(api, watcher::Config::default().page_size(PAGE)).default_backoff();
         let mut events = std::pin::pin!(events);
+        let is_of_list = |(kind, of, _): &Key| {
+            *kind == place && namespace.as_ref().is_none_or(|namespace| **of == **namespace)
+        };
         let mut listed: Option<BTreeSet<Key>> = None;
         let mut is_open = true;
         while let Some(event) = events.next().await {
@@ -111,9 +114,6 @@ impl Feed {
                 }
                 Ok(Event::InitDone) => {
                     let listed = listed.take().unwrap_or_default();
-                    let is_of_list = |(kind, of, _): &Key| {
-                        *kind == place && namespace.as_ref().is_none_or(|namespace| **of == **namespace)
-                    };
                     let was_open = std::mem::take(&mut is_open);
                     self.change(|state| {
                         state
@@ -134,9 +134,13 @@ impl Feed {
                     }
                 }
                 Err(error) => {
+                    let is_forbidden = is_forbidden(&error);
                     let error = watch_error(&error);
                     let was_open = std::mem::take(&mut is_open);
                     self.change(|state| {
+                        if is_forbidden {
+                            state.rows.retain(|key, _| !is_of_list(key));
+                        }
                         state.problems.insert(place, error);
                         state.open -= usize::from(was_open);
                     });
@@ -144,6 +148,15 @@ impl Feed {
             }
         }
     }
+}
+
+/// Whether who looks may not look any longer.
+fn is_forbidden(error: &watcher::Error) -> bool {
+    use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
+    let (InitialListFailed(source) | WatchStartFailed(source) | WatchFailed(source)) = error else {
+        return false;
+    };
+    matches!(source, kube::Error::Api(status) if matches!(status.code, 401 | 403))
 }
 
 fn key(place: usize, object: &DynamicObject) -> Option<Key> {

@@ -86,7 +86,7 @@ pub(crate) async fn login(
 ) -> Response {
     match &app.door {
         Door::Token(_) => token_page(StatusCode::OK, ""),
-        Door::Code(site) if app.sessions.take_code(&login.code) => begin(&app, site),
+        Door::Code(site) if app.sessions.take_code(&login.code) => begin(&app, site, ""),
         // Somebody has opened the same address twice.
         Door::Code(_) if app.sessions.admit(&headers).is_some() => {
             (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response()
@@ -122,7 +122,7 @@ pub(crate) async fn login_by_token(
         );
     }
     match tokens.site(&form.token, &app.watches, &app.scope).await {
-        Ok(site) => begin(&app, &site),
+        Ok(site) => begin(&app, &site, over_tls(&headers)),
         Err(why) => token_page(StatusCode::UNAUTHORIZED, &why),
     }
 }
@@ -144,9 +144,22 @@ fn token_page(status: StatusCode, refused: &str) -> Response {
     answer(status, &page)
 }
 
-fn begin(app: &App, site: &Arc<Site>) -> Response {
-    let begun = app.sessions.begin(Arc::clone(site)).ok();
-    let cookie = begun.and_then(|cookie| HeaderValue::from_str(&cookie).ok());
+/// What a cookie says besides where the page is seen over TLS, as behind a proxy: the browser sends it in no other way then.
+fn over_tls(headers: &HeaderMap) -> &'static str {
+    let origin = headers.get("origin").and_then(|origin| origin.to_str().ok());
+    if origin.is_some_and(|origin| origin.starts_with("https://")) {
+        "; Secure"
+    } else {
+        ""
+    }
+}
+
+fn begin(app: &App, site: &Arc<Site>, over_tls: &str) -> Response {
+    let begun = app
+        .sessions
+        .begin(Arc::clone(site), |other| Arc::ptr_eq(other, site))
+        .ok();
+    let cookie = begun.and_then(|cookie| HeaderValue::from_str(&format!("{cookie}{over_tls}")).ok());
     let Some(cookie) = cookie else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };

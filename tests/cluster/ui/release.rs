@@ -8,7 +8,10 @@ use crate::bench::Bench;
 const SETTINGS: &str = "apiVersion: v1
 kind: ConfigMap
 metadata: {name: '{{ .Release.Name }}-settings'}
-data: {message: '{{ .Values.message }}', level: '{{ .Values.level | default \"low\" }}'}
+data:
+  message: '{{ .Values.message }}'
+  level: '{{ .Values.level | default \"low\" }}'
+  word: '{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"found\").data.word | b64dec }}-{{ .Values.message | len }}'
 ---
 apiVersion: v1
 kind: Secret
@@ -17,10 +20,14 @@ stringData: {token: '{{ .Values.apiToken }}'}
 ";
 
 const CANARY: &str = "canary-of-a-token";
+/// In a Secret that is no part of the release.
+const FOUND: &str = "canary-of-a-lookup";
 
 /// A release with two revisions, of which a value was changed by hand since, and with nobody to mend that.
 async fn drifted(bench: &Bench, hostile: &str) {
     bench.add_template("settings.yaml", SETTINGS);
+    let found = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "found"}, "stringData": {"word": FOUND}});
+    bench.create(&bench.secrets(), found).await;
     let operator = bench.ready_operator().await;
     bench
         .apply_web("shop", json!({"message": "one", "apiToken": CANARY}))
@@ -107,7 +114,7 @@ async fn a_release_shows_values_revisions_owners_and_what_would_change_without_i
         shown.push(answer.body);
     }
     for body in &shown {
-        assert!(!body.contains(CANARY), "{body}");
+        assert!(!body.contains(CANARY) && !body.contains(FOUND), "{body}");
         assert!(!body.contains(hostile) && !body.contains("<img"), "{body}");
     }
     // Nothing but what belongs to the release, and no address is a way out of it.

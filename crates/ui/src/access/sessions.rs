@@ -7,11 +7,14 @@ use std::time::Duration;
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::secret::{Kept, hex, kept, make_room, secret};
 
 /// So many sessions are kept: the one that was used least lately goes.
-const MOST: usize = 64;
+const MOST: usize = 256;
+/// So many of one: whoever begins more ends their own.
+const MOST_OF_ONE: usize = 8;
 
 /// Those who may see the page, each with what is theirs.
 #[derive(Debug)]
@@ -27,13 +30,22 @@ pub(crate) struct Sessions<T> {
 struct State<T> {
     code: Option<Kept>,
     /// When each was used last.
-    sessions: BTreeMap<Kept, (Instant, T)>,
+    sessions: BTreeMap<Kept, (Instant, Begun<T>)>,
+}
+
+#[derive(Debug)]
+struct Begun<T> {
+    of: T,
+    /// Cancelled with the session.
+    ended: DropGuard,
 }
 
 /// A session that a request is of.
 #[derive(Clone, Debug)]
 pub(crate) struct Session<T> {
     pub(crate) of: T,
+    /// Cancelled when it has ended: nothing is told any longer then.
+    pub(crate) ended: CancellationToken,
     /// What forms have to carry: pages of others do not know it.
     pub(crate) form: String,
 }
@@ -43,6 +55,7 @@ impl<T> Session<T> {
     pub(crate) fn new(of: T, secret: &str) -> Self {
         Self {
             of,
+            ended: CancellationToken::new(),
             form: hex(&kept(&format!("form {secret}"))),
         }
     }
@@ -77,15 +90,25 @@ impl<T: Clone> Sessions<T> {
         self.lock().code.take_if(|known| *known == code).is_some()
     }
 
-    /// Begins a session, and gives what to set as a cookie.
+    /// Begins a session of somebody, whose others are those that `is_own` knows, and gives what to set as a cookie.
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(crate) fn begin(&self, of: T) -> Result<String, getrandom::Error> {
+    pub(crate) fn begin(&self, of: T, is_own: impl Fn(&T) -> bool) -> Result<String, getrandom::Error> {
         let cookie = secret()?;
         let mut state = self.lock();
+        let own = state.sessions.iter().filter(|(_, (_, begun))| is_own(&begun.of));
+        let own: Vec<(Instant, Kept)> = own.map(|(key, (used, _))| (*used, *key)).collect();
+        if own.len() >= MOST_OF_ONE
+            && let Some((_, oldest)) = own.iter().min()
+        {
+            state.sessions.remove(oldest);
+        }
         make_room(&mut state.sessions, MOST);
-        state.sessions.insert(kept(&cookie), (Instant::now(), of));
+        let ended = CancellationToken::new().drop_guard();
+        state
+            .sessions
+            .insert(kept(&cookie), (Instant::now(), Begun { of, ended }));
         let name = &self.cookie;
         Ok(format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path=/"))
     }
@@ -96,9 +119,12 @@ impl<T: Clone> Sessions<T> {
         let mut state = self.lock();
         let idle = self.idle;
         state.sessions.retain(|_, (used, _)| used.elapsed() < idle);
-        let (used, of) = state.sessions.get_mut(&kept(&cookie))?;
+        let (used, begun) = state.sessions.get_mut(&kept(&cookie))?;
         *used = Instant::now();
-        Some(Session::new(of.clone(), &cookie))
+        Some(Session {
+            ended: begun.ended.token().clone(),
+            ..Session::new(begun.of.clone(), &cookie)
+        })
     }
 
     /// Ends the session that a request is of, and gives what to set as a cookie.
@@ -144,7 +170,7 @@ mod tests {
         assert!(!sessions.take_code("wrong"));
         assert!(sessions.take_code(&code));
         assert!(!sessions.take_code(&code), "it counts once");
-        let set = sessions.begin("mine").unwrap();
+        let set = sessions.begin("mine", |_| false).unwrap();
         assert!(set.ends_with("; HttpOnly; SameSite=Strict; Path=/"), "{set}");
         let cookie = set.split(';').next().unwrap();
         let is_admitted = |cookie: &str| sessions.admit(&with(cookie)).is_some();
@@ -167,7 +193,7 @@ mod tests {
         let sessions = Sessions::new(1, IDLE);
         let mut begun = Vec::new();
         for number in 0..=MOST {
-            let set = sessions.begin(number).unwrap();
+            let set = sessions.begin(number, |_| false).unwrap();
             begun.push(set.split(';').next().unwrap().to_owned());
             tokio::time::advance(Duration::from_secs(1)).await;
         }
@@ -175,8 +201,26 @@ mod tests {
         for (number, cookie) in begun.iter().enumerate().skip(1) {
             assert_eq!(sessions.admit(&with(cookie)).unwrap().of, number);
         }
+        let open = sessions.admit(&with(&begun[1])).unwrap().ended;
+        assert!(!open.is_cancelled());
         let ended = sessions.end(&with(&begun[1]));
+        assert!(open.is_cancelled(), "what it is told ends");
         assert!(ended.contains("Max-Age=0"), "{ended}");
         assert!(sessions.admit(&with(&begun[1])).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_begins_many_ends_their_own() {
+        let sessions = Sessions::new(1, IDLE);
+        let cookie = |set: String| set.split(';').next().unwrap().to_owned();
+        let other = cookie(sessions.begin("other", |of| *of == "other").unwrap());
+        let mut own = Vec::new();
+        for _ in 0..=MOST_OF_ONE {
+            tokio::time::advance(Duration::from_secs(1)).await;
+            own.push(cookie(sessions.begin("own", |of| *of == "own").unwrap()));
+        }
+        let is_there = |cookie: &String| sessions.admit(&with(cookie)).is_some();
+        assert!(is_there(&other) && !is_there(&own[0]));
+        assert!(own.iter().skip(1).all(is_there));
     }
 }

@@ -22,6 +22,9 @@ use crate::site::Site;
 /// How often it is looked whether there is more.
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
 
+/// So often lines are looked at before it is asked anew what is secret in them.
+const LOOKS: u32 = 15;
+
 /// What masks the lines of a pod, if that is one of the release.
 async fn redactor(
     app: &App,
@@ -89,16 +92,23 @@ pub(crate) async fn log_events(
     Path(place): Path<Place>,
     QueryOf(query): QueryOf<LogQuery>,
 ) -> impl IntoResponse {
-    let site = visitor.of;
-    let redactor = redactor(&app, &site, &place, &query).await.ok().flatten();
-    let texts = stream::unfold((site, query, redactor), |(site, query, redactor)| async {
+    let site = Arc::clone(&visitor.of);
+    let known = redactor(&app, &site, &place, &query).await.ok().flatten();
+    let of = (app, site, place, query);
+    let texts = stream::unfold((of, known, 0), |(of, mut known, mut looks)| async move {
+        let (app, site, place, query) = &of;
         tokio::time::sleep(AGAIN.max(PACE)).await;
         if !site.is_taken().await {
             return None;
         }
-        let lines = lines(&site, &query, redactor.as_ref()?).await;
+        // The pod may be another's by now, and Secrets may have been changed.
+        looks += 1;
+        if looks % LOOKS == 0 {
+            known = redactor(app, site, place, query).await.ok().flatten();
+        }
+        let lines = lines(site, query, known.as_ref()?).await;
         let text = lines.render().ok();
-        Some((text, (site, query, redactor)))
+        Some((text, (of, known, looks)))
     });
-    events("logs", texts)
+    events("logs", visitor.ended, texts)
 }

@@ -19,6 +19,7 @@ use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt as _};
 use steersman_model::{ObjectId, chain};
 use steersman_tree::{ObjectView, TreeError};
+use tokio_util::sync::CancellationToken;
 
 use crate::address::{Kind, Place};
 use crate::app::App;
@@ -91,12 +92,14 @@ fn within<'a>(objects: &'a [ObjectView], is_meant: &dyn Fn(&ObjectId) -> bool) -
     })
 }
 
-/// Tells of each text that is another one than the last.
+/// Tells of each text that is another one than the last, until the session ends.
 fn events(
     name: &'static str,
+    ended: CancellationToken,
     texts: impl Stream<Item = Option<String>> + Send + 'static,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let mut last = String::new();
+    let texts = texts.take_until(ended.cancelled_owned());
     let news = texts.filter_map(move |text| {
         let news = text.filter(|text| *text != last);
         if let Some(news) = &news {

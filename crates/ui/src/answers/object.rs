@@ -42,7 +42,7 @@ pub(super) async fn shown(
     let view = tree
         .judge(&kind.api, &found.object, &found.revisions, checks)
         .await?;
-    let redactor = redactor_of_release(&found);
+    let redactor = redactor_of_release(&site.client, &found).await;
     Ok(Some(Shown {
         objects: view.objects,
         redactor,

@@ -9,12 +9,16 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use futures::stream;
+use kube::Client;
 use kube::api::DynamicObject;
 use steersman_cluster::discovery::Served;
 use steersman_model::{ApiKind, chain, harmless};
 use steersman_operator::status::Redactor;
-use steersman_tree::{EventView, ObjectView, TreeError, checks_of, may, redactor_of, revision_view, runs_of};
+use steersman_tree::{
+    EventView, ObjectView, TreeError, checks_of, learn_secrets, may, redactor_of, revision_view, runs_of,
+};
 use steersman_watches::Watch;
+use steersman_watches::controls::{Controls, Mode};
 use steersman_watches::procedure::{Cron, Procedure};
 
 use super::{LOOK, PACE, events, failed, gone, nothing};
@@ -52,7 +56,7 @@ pub(crate) async fn release_events(
     Extension(visitor): Extension<Visitor>,
     Path(place): Path<Place>,
 ) -> impl IntoResponse {
-    let site = visitor.of;
+    let site = Arc::clone(&visitor.of);
     let changes = site.feed.changes();
     let texts = stream::unfold(
         (changes, app, site, place),
@@ -71,7 +75,7 @@ pub(crate) async fn release_events(
             Some((text, (changes, app, site, place)))
         },
     );
-    events("release", texts)
+    events("release", visitor.ended, texts)
 }
 
 /// A release as it is now; `None` where there is no such resource.
@@ -87,7 +91,7 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     let checks = checks_of(Some(&app.watches), &kind.api);
     let tree = site.tree(served);
     let mut view = tree.judge(&kind.api, object, revisions, checks).await?;
-    let redactor = redactor_of_release(&found);
+    let redactor = redactor_of_release(&site.client, &found).await;
     mask(&mut view.objects, &redactor);
     let watch = app.watch(kind);
     let of = (place.namespace(), Some(place.name.as_str()));
@@ -125,8 +129,9 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
 }
 
 /// What masks the secrets of a release.
-pub(super) fn redactor_of_release(found: &Found) -> Redactor {
+pub(super) async fn redactor_of_release(client: &Client, found: &Found) -> Redactor {
     let mut redactor = redactor_of(&found.revisions);
+    learn_secrets(client, &found.revisions, &mut redactor).await;
     if let Some(spec) = found.object.data.get("spec") {
         redactor.add_values(spec);
     }
@@ -151,7 +156,8 @@ pub(super) fn masked(events: Vec<EventView>, redactor: &Redactor) -> Vec<EventVi
 
 fn buttons(place: &Place, object: &DynamicObject) -> Vec<Button> {
     let annotations = object.metadata.annotations.as_ref();
-    let is_paused = annotations.is_some_and(|annotations| annotations.contains_key("steersman.dev/pause"));
+    let (controls, _) = Controls::read(annotations);
+    let is_paused = controls.mode == Mode::Pause;
     let pause = if is_paused { Action::Resume } else { Action::Pause };
     let actions = [Action::Reconcile, pause];
     let button = |action: &Action| Button::new(place, action, &Subject::default(), "");

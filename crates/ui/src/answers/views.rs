@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{Path, Query as QueryOf, State};
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use kube::api::DynamicObject;
 use serde::Deserialize;
 use serde_json::Value;
 use steersman_model::{ReleaseStatus, chain};
 use steersman_operator::status::Redactor;
-use steersman_tree::{PlanView, compare, dry_run, values_by_source};
+use steersman_tree::{PlanView, compare, dry_run, learn_secrets, values_by_source};
 use steersman_watches::Watch;
 
 use super::{failed, found, gone, nothing};
@@ -127,7 +127,15 @@ pub(crate) async fn compared(
             &format!("revision {from}, or none {to}: the history has an end"),
         );
     };
-    match compare(before, after) {
+    let mut redactor = Redactor::default();
+    learn_secrets(&site.client, &found.revisions, &mut redactor).await;
+    let (before, after) = (before.clone(), after.clone());
+    // Large manifests take their time.
+    let compared = tokio::task::spawn_blocking(move || compare(&before, &after, &redactor));
+    let Ok(compared) = compared.await else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    match compared {
         Ok(changes) => {
             let numbers = found.revisions.iter().map(|stored| stored.record.version.0);
             let of = (app.cluster.as_str(), place.name.as_str(), place.address());
