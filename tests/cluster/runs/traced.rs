@@ -1,4 +1,4 @@
-//! Traces of runs, as a receiver of OpenTelemetry gets them.
+//! Traces of runs, as a receiver of OpenTelemetry gets them, and what those are told who wait for their end.
 
 use std::collections::BTreeMap;
 
@@ -120,4 +120,25 @@ async fn a_run_is_a_span_with_its_tasks_and_no_secret() {
     // What is said in lines of the log is in no span.
     assert!(spans.iter().all(|span| span.events.is_empty()), "{spans:#?}");
     assert!(!format!("{spans:?}").contains("canary"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_takes_a_while_says_what_it_does() {
+    let tasks = "
+- name: wait for the others
+  ansible.builtin.pause: {seconds: 7}
+";
+    let Some(roles) = Roles::new("a_run_that_takes_a_while", &format!("{MAP}{tasks}"), "").await else {
+        return;
+    };
+    let operator = roles.operator().await;
+    roles.bench.apply_web("shop", json!({})).await;
+    roles.wait_done("shop").await;
+    operator.stop().await.unwrap();
+    let events = roles.bench.events().await;
+    let line = events.lines().find(|line| line.contains("RunProgressing"));
+    assert!(
+        line.is_some_and(|line| line.contains("wait for the others")),
+        "{events}"
+    );
 }

@@ -15,6 +15,7 @@ mod line;
 mod notes;
 mod observe;
 mod permissions;
+mod progress;
 mod reconciler;
 mod record;
 mod report;

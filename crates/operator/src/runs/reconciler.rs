@@ -398,6 +398,7 @@ impl RunReconciler {
                 ..defaults.log
             },
             redactor: &subject.redactor,
+            tell: Box::new(|words| self.event(subject, EventReason::RunProgressing, words)),
             stop,
         }
     }

@@ -19,6 +19,7 @@ use super::collection::RunCollection;
 use super::defaults::RunDefaults;
 use super::notes::{Met, Notes};
 use super::permissions::{PermissionRecorder, PermissionsFileError};
+use super::progress::Progress;
 use super::spans::{self, TaskSpans};
 use super::task_log::{TaskLog, TaskLogOptions};
 use super::turns::Turns;
@@ -57,6 +58,8 @@ pub(super) struct Due<'a> {
     pub(super) kept_artifacts: u32,
     pub(super) log: TaskLogOptions,
     pub(super) redactor: &'a Arc<LearningRedactor>,
+    /// Tells those who wait for its end what it does.
+    pub(super) tell: Box<dyn Fn(&str) + Send + Sync + 'a>,
     /// Ends it before its time.
     pub(super) stop: &'a CancellationToken,
 }
@@ -211,8 +214,9 @@ impl RunTools {
         let vars = due.extra_vars.clone()?;
         let spec = self.spec(due, vars, kubeconfig(self.port, admission.credential()));
         let (run, events) = self.runner.start(&spec).await?;
+        let progress = Arc::<Progress>::default();
         let mut log = tokio::spawn(
-            task_log(due, spec.ident)
+            task_log(due, spec.ident, &progress)
                 .write(events, TaskSpans::of_current_run())
                 .instrument(span_of(due.owner)),
         );
@@ -225,6 +229,7 @@ impl RunTools {
         let outcome = tokio::select! {
             outcome = run.wait() => outcome,
             () = stopping => Err(RunError::Cancelled),
+            () = progress.tell(&due.tell) => Err(RunError::Cancelled),
         };
         // What was said last is what a failure is about.
         let _ = tokio::time::timeout(LAST_LINES, &mut log).await;
@@ -293,11 +298,12 @@ fn ident() -> String {
 }
 
 /// What the log says of a run.
-fn task_log(due: &Due<'_>, job: String) -> TaskLog {
+fn task_log(due: &Due<'_>, job: String, progress: &Arc<Progress>) -> TaskLog {
     TaskLog {
         options: due.log,
         job,
         redactor: Arc::clone(due.redactor),
+        progress: Arc::clone(progress),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use steersman_ansible::{Detail, Event, EventKind, Events};
 
+use super::progress::Progress;
 use super::spans::TaskSpans;
 use crate::status::LearningRedactor;
 
@@ -70,6 +71,8 @@ pub(super) struct TaskLog {
     /// The name of the run.
     pub(super) job: String,
     pub(super) redactor: Arc<LearningRedactor>,
+    /// Gets the tasks that have begun, whatever the log has.
+    pub(super) progress: Arc<Progress>,
 }
 
 impl TaskLog {
@@ -78,6 +81,7 @@ impl TaskLog {
         let mut printed = Printed::default();
         while let Some(event) = events.next().await {
             spans.note(&event, &self.redactor);
+            self.progress.note(&event, &self.redactor);
             self.note(&event);
             if self.options.shows_output {
                 printed.add(event.text());
@@ -220,6 +224,7 @@ mod tests {
             options,
             job: "17".to_owned(),
             redactor: Arc::new(redactor),
+            progress: Arc::default(),
         };
         let buffer = Buffer::default();
         let of_log = LogOptions {

@@ -93,6 +93,8 @@ pub enum EventReason {
     StageSkipped,
     /// The next stage waits until somebody says that it may begin.
     ApprovalRequired,
+    /// A run of a role or playbook takes a while; what it does.
+    RunProgressing,
     /// A role or playbook has come to its end, and nothing has failed.
     RunSucceeded,
     /// A run of a role or playbook has failed, and another one follows.
@@ -109,7 +111,7 @@ pub enum EventReason {
 
 impl EventReason {
     /// All events that the operator writes.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::ReleaseInstalled,
         Self::ReleaseUpgraded,
         Self::ReleaseTakenOver,
@@ -135,6 +137,7 @@ impl EventReason {
         Self::StageReady,
         Self::StageSkipped,
         Self::ApprovalRequired,
+        Self::RunProgressing,
         Self::RunSucceeded,
         Self::RunFailed,
         Self::ProcedureBegun,
@@ -171,6 +174,7 @@ impl EventReason {
             Self::StageReady => "StageReady",
             Self::StageSkipped => "StageSkipped",
             Self::ApprovalRequired => "ApprovalRequired",
+            Self::RunProgressing => "RunProgressing",
             Self::RunSucceeded => "RunSucceeded",
             Self::RunFailed => "RunFailed",
             Self::ProcedureBegun => "ProcedureBegun",
@@ -196,6 +200,7 @@ impl EventReason {
             | Self::ClaimExpanded
             | Self::ClaimKept
             | Self::TestSucceeded
+            | Self::RunProgressing
             | Self::RunSucceeded
             | Self::ProcedureBegun
             | Self::ProcedureSucceeded => EventKind::Normal,
