@@ -10,7 +10,7 @@ use serde_json::Value;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Served;
 use steersman_model::{
-    ApiKind, ObjectId, ReleaseName, ReleaseStatus, RenderedObject, chain, objects_of_manifest,
+    ApiKind, ObjectId, ReleaseName, ReleaseStatus, RenderedObject, chain, harmless, objects_of_manifest,
 };
 use steersman_operator::release::{History, Signer, Stored, namespace_of};
 use steersman_watches::{HealthCheck, Watches};
@@ -206,7 +206,7 @@ fn view(kind: &str, object: &DynamicObject, last: Option<&Stored>, objects: Vec<
 
 fn conditions(data: &Value) -> Vec<Condition> {
     let found = data.pointer("/status/conditions").and_then(Value::as_array);
-    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let text = |value: &Value, key: &str| harmless(value[key].as_str().unwrap_or_default());
     let conditions = found.into_iter().flatten().map(|condition| Condition {
         kind: text(condition, "type"),
         status: text(condition, "status"),

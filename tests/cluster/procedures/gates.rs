@@ -272,3 +272,25 @@ async fn last_steps_that_give_values_bring_no_chart_before_its_gate() {
     assert_eq!(map(&bench).await, before);
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_gate_that_is_alone_does_not_wait_for_a_revision_that_waits_for_it() {
+    let gate = "  - {name: backup, job: procedures/job.yaml, exclusive: true, before: {upgrade: true}}\n  wait: {timeout: 10m}\n";
+    let Some(bench) = with_procedures("procedurealone", &["WebBackup"], gate).await else {
+        return;
+    };
+    let stuck = "{{ if eq .Values.message \"two\" }}\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: shop-claim}
+spec: {storageClassName: none, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n{{ end }}\n";
+    bench.add_template("claim.yaml", stuck);
+    let operator = released(&bench).await;
+    let mut former = String::new();
+    for message in ["two", "three"] {
+        bench.apply_web("shop", json!({"message": message})).await;
+        let run = awaited(&bench, &former).await;
+        let job = wait_job(&bench, "WebBackup", &run, "job", 1).await;
+        end_pod(&bench, &job, "Succeeded", "").await;
+        wait_map(&bench, "message", message).await;
+        former = run;
+    }
+    operator.stop().await.unwrap();
+}

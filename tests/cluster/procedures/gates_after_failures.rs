@@ -91,3 +91,45 @@ async fn what_procedures_keep_up_outlasts_a_revision_of_helms() {
     assert_eq!(all.len(), 3, "to 2 before it, to 3 and to 4 after it: {all:#?}");
     operator.stop().await.unwrap();
 }
+
+/// What procedures keep up is told by one signed revision alone after each of Helm's.
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_many_revisions_of_helms() {
+    let Some(bench) = with_procedures("procedurehelms", &["WebResize"], RESIZE).await else {
+        return;
+    };
+    let mut operator = released(&bench).await;
+    bench
+        .apply_web("shop", json!({"message": "one", "size": 2}))
+        .await;
+    wait_map(&bench, "mode", "large").await;
+    let chart = bench.folder.path().join("web");
+    let chart = chart.to_str().unwrap();
+    for number in 0..6 {
+        operator.stop().await.unwrap();
+        let upgrade = [
+            "upgrade",
+            "shop",
+            chart,
+            "--namespace",
+            &bench.namespace,
+            "--set",
+            "message=helm",
+            "--force-conflicts",
+        ];
+        bench.cluster.helm(&upgrade).await.unwrap();
+        let message = format!("after {number}");
+        bench
+            .apply_web("shop", json!({"message": message, "size": 2}))
+            .await;
+        operator = bench.ready_operator().await;
+        wait_map(&bench, "message", &message).await;
+        let map = map(&bench).await;
+        assert_eq!(
+            (&map["mode"], &map["size"]),
+            (&json!("large"), &json!("2")),
+            "{number}"
+        );
+    }
+    operator.stop().await.unwrap();
+}

@@ -214,3 +214,42 @@ async fn a_job_says_nothing_of_a_secret_that_was_looked_up_for_it() {
     );
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_job_says_nothing_of_what_its_values_had_before() {
+    let from = "  valuesFrom: [{kind: Secret, name: login, valuesKey: password, targetPath: password}]\n";
+    let Some(bench) = with_procedures("procedurehad", &["WebBackup"], &format!("{BACKUP}{from}")).await
+    else {
+        return;
+    };
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"},
+        "stringData": {"password": "canary-of-a-secret"}});
+    bench.create(&bench.secrets(), secret).await;
+    let operator = released(&bench).await;
+    let set = async |password: &str| {
+        let other = Patch::Merge(json!({"stringData": {"password": password}}));
+        bench
+            .secrets()
+            .patch("login", &PatchParams::default(), &other)
+            .await
+            .unwrap();
+    };
+    let said = "canary-of-a-secret, or another-one";
+    begin(&bench, "WebBackup", "told", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "told", "job", 1).await;
+    end_pod(&bench, &job, "Succeeded", "canary-of-a-secret").await;
+    let run = wait_phase(&bench, "WebBackup", "told", "Succeeded").await;
+    assert_eq!(run["status"]["result"], "********");
+    // It was changed, and changed back.
+    begin(&bench, "WebBackup", "rotated", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "rotated", "job", 1).await;
+    set("another-one").await;
+    set("canary-of-a-secret").await;
+    end_pod(&bench, &job, "Succeeded", said).await;
+    let run = wait_phase(&bench, "WebBackup", "rotated", "Succeeded").await;
+    assert_eq!(
+        run["status"]["result"],
+        "(not shown: what is secret in it is not known)"
+    );
+    operator.stop().await.unwrap();
+}

@@ -2,6 +2,7 @@
 
 mod actions;
 mod closed;
+mod hostile;
 mod list;
 mod many;
 mod release;

@@ -148,8 +148,8 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    /// Why a run may not begin now.
-    pub(super) fn in_the_way(&self, run: &str, is_exclusive: bool) -> Option<String> {
+    /// Why a run may not begin now, of this UID and name.
+    pub(super) fn in_the_way(&self, (run, name): (&str, &str), is_exclusive: bool) -> Option<String> {
         let others = self.holders.iter().filter(|(uid, _)| *uid != run);
         let mut others = others.filter(|(_, other)| self.is_of_this(other));
         if let Some((_, other)) = others.find(|(_, other)| is_exclusive || other.is_exclusive) {
@@ -161,8 +161,11 @@ impl Agreement {
         if self.acts {
             return Some("the release is being looked at".to_owned());
         }
+        // Where another revision waits for it, the one that is under way is not gone on with.
+        let is_awaited = |want: &Want| matches!(want.what, Wanted::Gate(_)) && want.name == name;
         match &self.standing {
             None => Some("the release was not looked at yet".to_owned()),
+            Some(_) if self.wants.iter().any(is_awaited) => None,
             Some(standing) => standing.busy.clone(),
         }
     }

@@ -316,7 +316,12 @@ impl Coordination {
     }
 
     /// Why a run may not begin now. It is woken when that may have changed.
-    pub(crate) fn in_the_way(&self, key: &Key, run: &str, is_exclusive: bool) -> Option<String> {
+    pub(crate) fn in_the_way(
+        &self,
+        key: &Key,
+        (run, name): (&str, &str),
+        is_exclusive: bool,
+    ) -> Option<String> {
         let mut state = self.lock();
         if let Some(words) = self.not_known_yet(&state) {
             let agreement = state.agreements.entry(key.clone()).or_default();
@@ -327,7 +332,7 @@ impl Coordination {
         let Some(agreement) = agreement else {
             return is_exclusive.then(|| "the release was not looked at yet".to_owned());
         };
-        let why = agreement.in_the_way(run, is_exclusive)?;
+        let why = agreement.in_the_way((run, name), is_exclusive)?;
         agreement.barred.insert(run.to_owned());
         agreement.waiting.insert(run.to_owned());
         Some(why)
@@ -338,7 +343,11 @@ impl Coordination {
         let mut state = self.lock();
         let is_known = self.not_known_yet(&state).is_none();
         let agreement = state.agreements.entry(key.clone()).or_default();
-        if !is_known || agreement.in_the_way(run, holder.is_exclusive).is_some() {
+        if !is_known
+            || agreement
+                .in_the_way((run, &holder.named.1), holder.is_exclusive)
+                .is_some()
+        {
             return false;
         }
         agreement.holders.insert(run.to_owned(), holder);

@@ -167,32 +167,32 @@ fn holder(run: &str, is_exclusive: bool) -> Holder {
 #[test]
 fn who_is_to_be_alone_waits_for_all_others_and_they_for_it() {
     let mut agreement = Agreement::default();
-    assert_eq!(agreement.in_the_way("a", false), None);
+    assert_eq!(agreement.in_the_way(("a", ""), false), None);
     let unseen = Some("the release was not looked at yet".to_owned());
-    assert_eq!(agreement.in_the_way("a", true), unseen);
+    assert_eq!(agreement.in_the_way(("a", ""), true), unseen);
 
     agreement.standing = Some(Standing::default());
     agreement.acts = true;
     assert!(
-        agreement.in_the_way("a", true).is_some(),
+        agreement.in_the_way(("a", ""), true).is_some(),
         "the release may begin a revision"
     );
     agreement.acts = false;
-    assert_eq!(agreement.in_the_way("a", true), None);
+    assert_eq!(agreement.in_the_way(("a", ""), true), None);
 
     agreement
         .holders
         .insert("a".to_owned(), holder("Backup a", false));
     let under_way = |run: &str| Some(format!("{run} is under way"));
-    assert_eq!(agreement.in_the_way("a", true), None, "it is no other");
-    assert_eq!(agreement.in_the_way("b", false), None);
-    assert_eq!(agreement.in_the_way("b", true), under_way("Backup a"));
+    assert_eq!(agreement.in_the_way(("a", ""), true), None, "it is no other");
+    assert_eq!(agreement.in_the_way(("b", ""), false), None);
+    assert_eq!(agreement.in_the_way(("b", ""), true), under_way("Backup a"));
     agreement
         .holders
         .insert("b".to_owned(), holder("Restore b", true));
-    assert_eq!(agreement.in_the_way("c", false), under_way("Restore b"));
+    assert_eq!(agreement.in_the_way(("c", ""), false), under_way("Restore b"));
     assert!(agreement.leave("b"));
-    assert_eq!(agreement.in_the_way("c", false), None);
+    assert_eq!(agreement.in_the_way(("c", ""), false), None);
 
     let busy = Standing {
         busy: Some("revision 3 is under way".to_owned()),
@@ -201,10 +201,21 @@ fn who_is_to_be_alone_waits_for_all_others_and_they_for_it() {
     agreement.standing = Some(busy);
     assert!(agreement.leave("a") && !agreement.leave("a"));
     assert_eq!(
-        agreement.in_the_way("c", true),
+        agreement.in_the_way(("c", ""), true),
         Some("revision 3 is under way".to_owned())
     );
-    assert_eq!(agreement.in_the_way("c", false), None);
+    assert_eq!(agreement.in_the_way(("c", ""), false), None);
+    agreement.wants.push(Want {
+        procedure: 0,
+        what: gate(),
+        name: "awaited".to_owned(),
+    });
+    assert!(agreement.in_the_way(("c", ""), true).is_some());
+    assert_eq!(
+        agreement.in_the_way(("c", "awaited"), true),
+        None,
+        "each would wait for the other"
+    );
 }
 
 #[test]
@@ -220,11 +231,11 @@ fn a_run_for_an_earlier_resource_of_the_name_holds_up_nothing() {
     };
     agreement.holders.insert("a".to_owned(), of("old"));
     assert_eq!(
-        (agreement.in_the_way("b", false), agreement.exclusive()),
+        (agreement.in_the_way(("b", ""), false), agreement.exclusive()),
         (None, None)
     );
     agreement.holders.insert("a".to_owned(), of("new"));
-    assert!(agreement.in_the_way("b", false).is_some() && agreement.exclusive().is_some());
+    assert!(agreement.in_the_way(("b", ""), false).is_some() && agreement.exclusive().is_some());
 }
 
 #[test]

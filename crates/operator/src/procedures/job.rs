@@ -7,7 +7,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::{Value, json};
-use steersman_cluster::lookup::Answer;
 use steersman_cluster::{Owner, RequestError};
 use steersman_model::{Digest, RenderedObject};
 use steersman_watches::procedure::names::RUN_FINALIZER;
@@ -19,7 +18,7 @@ use crate::release::{Signable, SigningKeys, feed_field};
 use crate::status::Redactor;
 
 /// Begins the bytes that are signed, so that those of another layout are never the same.
-const LAYOUT: &[u8] = b"steersman.dev/procedure-secrets/1";
+const LAYOUT: &[u8] = b"steersman.dev/procedure-secrets/2";
 
 /// How many pods of a Job are asked for what they said.
 const PODS: u32 = 20;
@@ -157,14 +156,15 @@ fn named_at(key: &str, field: &Value) -> Vec<String> {
 pub(super) struct JobSecrets {
     /// Masks what it has in its own manifest, and what is in the Secrets that it names.
     pub(super) redactor: Redactor,
-    /// What these hold, by their names.
-    held: BTreeMap<String, Vec<u8>>,
+    /// What these hold, by their namespaces and names.
+    held: BTreeMap<(String, String), Vec<u8>>,
 }
 
 impl Signable for JobSecrets {
     fn feed(&self, sink: &mut dyn FnMut(&[u8])) {
         sink(LAYOUT);
-        for (name, held) in &self.held {
+        for ((namespace, name), held) in &self.held {
+            feed_field(sink, namespace.as_bytes());
             feed_field(sink, name.as_bytes());
             feed_field(sink, held);
         }
@@ -172,15 +172,6 @@ impl Signable for JobSecrets {
 }
 
 impl JobSecrets {
-    /// The words may have what was looked up for its manifest, too.
-    pub(super) fn and_looked_up(mut self, answers: &[Answer]) -> Self {
-        for (place, answer) in answers.iter().enumerate() {
-            self.held
-                .insert(format!("lookup {place}"), json!(answer).to_string().into_bytes());
-        }
-        self
-    }
-
     /// What they held, for whoever has the keys; `None` where the Job names none.
     pub(super) fn digest(&self, keys: &SigningKeys) -> Option<Digest> {
         let macs = keys.macs(self).into_iter();
@@ -193,7 +184,8 @@ impl JobSecrets {
     }
 }
 
-/// What is secret in the words of a Job, which is all of this but its metadata. `None` where that can't be known.
+/// What is secret in the words of a Job, which is all of this but its metadata, with what these Secrets have. `None` where that
+/// can't be known.
 ///
 /// # Errors
 /// They can't be read at the moment.
@@ -201,8 +193,11 @@ pub(super) async fn secrets_of(
     client: &Client,
     namespace: &str,
     job: &Value,
+    had: &BTreeSet<(String, String)>,
 ) -> Result<Option<JobSecrets>, RequestError> {
-    let named = secrets_named(job);
+    let named = secrets_named(job).into_iter();
+    let named = named.map(|name| (namespace.to_owned(), name));
+    let named: BTreeSet<(String, String)> = named.chain(had.iter().cloned()).collect();
     if named.len() > MOST_SECRETS {
         return Ok(None);
     }
@@ -212,19 +207,24 @@ pub(super) async fn secrets_of(
     own["kind"] = "Job".into();
     redactor.add_object(&own);
     redactor.add_values(&own);
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let mut held = BTreeMap::new();
-    for name in named {
-        let secret = match secrets.get_opt(&name).await.map_err(RequestError::from) {
+    for place in named {
+        let (namespace, name) = &place;
+        let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+        let secret = match secrets.get_opt(name).await.map_err(RequestError::from) {
             Ok(Some(secret)) => secret,
             Err(error) if error.is_transient() => return Err(error),
-            // What was in one that is gone is not known.
+            // A chart looks up what need not be there. What was in one that is gone is not known.
+            Ok(None) if had.contains(&place) => {
+                held.insert(place, Vec::new());
+                continue;
+            }
             Ok(None) | Err(_) => return Ok(None),
         };
         let data = json!(secret.data);
         // What was changed and changed back is not the same.
         let (uid, version) = (&secret.metadata.uid, &secret.metadata.resource_version);
-        held.insert(name, json!([uid, version, data]).to_string().into_bytes());
+        held.insert(place, json!([uid, version, data]).to_string().into_bytes());
         redactor.add_object(&json!({ "apiVersion": "v1", "kind": "Secret", "data": data }));
     }
     Ok(Some(JobSecrets { redactor, held }))

@@ -196,7 +196,7 @@ impl ProcedureReconciler {
             coordination.await_standing(&key, uid, false);
             return Some("it is not known yet what there is to change".to_owned());
         }
-        coordination.in_the_way(&key, uid, self.procedure.exclusive)
+        coordination.in_the_way(&key, (uid, &session.run.name), self.procedure.exclusive)
     }
 
     pub(super) fn step(&self, name: &str) -> Option<&Step> {

@@ -1,5 +1,6 @@
 //! The Job of a step: made, stopped, read and let go.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -41,8 +42,12 @@ impl ProcedureReconciler {
         place: &StepPlace,
         name: &str,
         job: &Value,
+        had: Option<&BTreeSet<(String, String)>>,
     ) -> Result<Option<JobSecrets>, StepError> {
-        let secrets = secrets_of(&place.client, &place.namespace, job).await;
+        let Some(had) = had else {
+            return Ok(None);
+        };
+        let secrets = secrets_of(&place.client, &place.namespace, job, had).await;
         secrets.map_err(|source| StepError::Request {
             attempt: "read",
             what: format!("the Secrets of Job {name}"),
@@ -83,9 +88,9 @@ impl ProcedureReconciler {
         let owner = self.owner(&session.run, place);
         let name = session.job_name(open);
         let value = marked(object, &owner, &name);
-        let secrets = self.secrets_of(place, &name, &value).await?;
-        let secrets = secrets.zip(made.secrets.as_deref());
-        let secrets = secrets.map(|(secrets, looked_up)| secrets.and_looked_up(looked_up));
+        let secrets = self
+            .secrets_of(place, &name, &value, made.secrets.as_ref())
+            .await?;
         let secrets = secrets.and_then(|secrets| secrets.digest(&self.releases.signing_keys()));
         let jobs = place.jobs();
         let written = crate::apply::apply_new(&jobs, &name, &value).await;
@@ -221,23 +226,15 @@ impl ProcedureReconciler {
         let share = Arc::clone(&session.share);
         let rendered = self.releases.step_job(resource.clone(), share, template).await;
         // What admission has added to it was not there when they were looked at.
-        let as_made = rendered
-            .as_ref()
-            .ok()
-            .and_then(|rendered| rendered.object.as_ref());
-        let as_made = match as_made {
-            Some(object) => self.secrets_of(place, &name, &object.value).await?,
+        let made = rendered.as_ref().ok();
+        let had = made.and_then(|made| made.secrets.as_ref());
+        let as_made = match made.and_then(|made| made.object.as_ref()) {
+            Some(object) => self.secrets_of(place, &name, &object.value, had).await?,
             None => None,
         };
-        let looked_up = rendered
-            .as_ref()
-            .ok()
-            .and_then(|rendered| rendered.secrets.as_deref());
-        let as_made = as_made.zip(looked_up);
-        let as_made = as_made.map(|(secrets, looked_up)| secrets.and_looked_up(looked_up));
         let keys = self.releases.signing_keys();
         let are_those = as_made.is_some_and(|secrets| secrets.are_those(open.secrets.as_ref(), &keys));
-        let secrets = self.secrets_of(place, &name, &found.data).await?;
+        let secrets = self.secrets_of(place, &name, &found.data, had).await?;
         let secrets = secrets.filter(|_| are_those);
         let (Ok(rendered), Some(JobSecrets { mut redactor, .. })) = (rendered, secrets) else {
             return Ok((said, None));

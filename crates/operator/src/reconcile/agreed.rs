@@ -97,6 +97,8 @@ impl ReconcileSettings {
         (!self.procedures.is_empty()).then(|| KeptUp {
             revision: stored.record.version,
             overlay: stored.snapshot.overlay.clone(),
+            behind: stored.snapshot.behind.clone(),
+            mac: None,
             changed: changed.collect(),
         })
     }

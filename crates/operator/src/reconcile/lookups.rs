@@ -63,18 +63,23 @@ impl Lookups<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<bool, ReconcileError> {
         let known = cache.known.clone().unwrap_or_default();
-        let is_deployed =
-            |last: &LastRevision| last.status == ReleaseStatus::Deployed && last.inputs.is_some();
-        let Some(last) = known.last.filter(is_deployed) else {
+        let Some(revision) = known.deployed else {
             return Ok(false);
         };
-        if known.lookups.is_empty() {
+        let is_last = known.last.is_some_and(|last| last.revision == revision);
+        let lookups = if is_last {
+            known.lookups
+        } else {
+            let stored = session.history.get(revision).await?;
+            stored.map(|stored| stored.snapshot.lookups).unwrap_or_default()
+        };
+        if lookups.is_empty() {
             return Ok(false);
         }
-        match self.look_up_again(session, cache, &known.lookups).await? {
-            Some(answers) if are_as(&answers, &known.lookups) => Ok(false),
+        match self.look_up_again(session, cache, &lookups).await? {
+            Some(answers) if are_as(&answers, &lookups) => Ok(false),
             _ => {
-                self.comes_out_differently(session, deployed, last.revision, known.deployed)
+                self.comes_out_differently(session, deployed, revision, None)
                     .await
             }
         }

@@ -180,7 +180,9 @@ impl Observer<'_> {
             completed,
             ..self.observed(session, mode, has_finalizer)
         };
-        if begins_revision(&observed) && !self.settings.depends_on.is_empty() {
+        // The steps of a run wait for nothing.
+        let is_asked = directions.asked.is_some();
+        if begins_revision(&observed) && !is_asked && !self.settings.depends_on.is_empty() {
             let waiting = self.dependencies.waiting(session, current, cache, before).await;
             cache.waiting = match waiting {
                 Err(error) if error.is_stalled() => Some(Waiting::for_values(Unusable::of(session, &error))),

@@ -156,10 +156,9 @@ impl KnownValues {
         };
         Self {
             newest: newest.and_then(values_of),
-            deployed: deployed
-                .and_then(|deployed| replaced(deployed, revisions).or_else(|| values_of(deployed))),
+            deployed: replaced(deployed, revisions).or_else(|| deployed.and_then(values_of)),
             is_undone: newest.is_some_and(is_undone),
-            behind: revisions.iter().flat_map(behind).cloned().collect(),
+            behind: revisions.iter().flat_map(behind).collect(),
         }
     }
 
@@ -187,20 +186,29 @@ impl KnownValues {
     }
 }
 
-/// The runs that let a revision through, where it was deployed: what has failed is tried again behind the same ones.
-fn behind(stored: &Stored) -> impl Iterator<Item = &String> {
+/// The runs that let a revision through, where it was deployed: what has failed is tried again behind the same ones. Those of the one
+/// after it are told by the one before.
+fn behind(stored: &Stored) -> Vec<String> {
+    let snapshot = &stored.snapshot;
     let was_deployed = stored.is_signed() && stored.is_in_effect();
-    stored.snapshot.behind.iter().filter(move |_| was_deployed)
+    let own = snapshot.behind.iter().filter(|_| was_deployed);
+    let next = snapshot.next.iter().flat_map(|next| &next.behind);
+    own.chain(next).cloned().collect()
 }
 
-/// What procedures kept up in the revision after this one, of which nothing else is known: Helm has put its own in the place.
-fn replaced(stored: &Stored, revisions: &[Stored]) -> Option<Arc<LastValues>> {
-    let next = stored.snapshot.next.as_ref()?;
-    let mut lost = revisions
+/// What procedures kept up in the last revision that Helm has put its own in the place of, where that is not before ours in
+/// effect: nothing else is known of it.
+fn replaced(own: Option<&Stored>, revisions: &[Stored]) -> Option<Arc<LastValues>> {
+    let told = revisions
         .iter()
-        .filter(|lost| lost.record.version == next.revision);
-    lost.any(|lost| !lost.is_signed() && lost.is_in_effect())
-        .then(|| Arc::new(next.clone().into()))
+        .filter_map(|stored| stored.snapshot.next.as_ref());
+    let is_lost = |revision: Revision| {
+        let mut lost = revisions.iter().filter(|lost| lost.record.version == revision);
+        lost.any(|lost| !lost.is_signed() && lost.is_in_effect())
+    };
+    let own = own.map(|own| own.record.version);
+    let last = told.max_by_key(|next| next.revision)?;
+    (Some(last.revision) > own && is_lost(last.revision)).then(|| Arc::new(last.clone().into()))
 }
 
 /// The values of a revision; nobody vouches for those of one that is not signed.

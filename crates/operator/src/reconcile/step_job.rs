@@ -1,6 +1,6 @@
 //! The Job of a step of a procedure, made of the chart and the values of a release as its objects are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,6 @@ use kube::core::{GroupVersionKind, SelectorExt as _};
 use serde_json::Value;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::Resource;
-use steersman_cluster::lookup::Answer;
 use steersman_model::{ApiKind, RenderedObject, Revision, objects_of_text_or_called};
 use steersman_watches::Subject;
 
@@ -23,7 +22,7 @@ use super::session::{PreparedRelease, Session};
 use crate::budget::Share;
 use crate::coordination::HeldValues;
 use crate::dependents::Dependents;
-use crate::release::SigningKeys;
+use crate::release::{SigningKeys, StoredSource};
 use crate::status::{EventReason, LearningRedactor, reference};
 
 /// What a step renders its Job from.
@@ -38,8 +37,9 @@ pub(crate) struct StepTemplate<'a> {
 pub(crate) struct StepJob {
     /// `None` where the file has nothing to do.
     pub(crate) object: Option<RenderedObject>,
-    /// What was looked up of Secrets for it; `None` where that may be more than is known.
-    pub(crate) secrets: Option<Vec<Answer>>,
+    /// The namespaces and names of the Secrets that it has something of: what was looked up for it, and what the values come
+    /// from. `None` where nobody knows all that these had, as where the release has what one had before.
+    pub(crate) secrets: Option<BTreeSet<(String, String)>>,
     /// Masks what is secret in the values, and in what was looked up.
     pub(crate) redactor: Arc<LearningRedactor>,
 }
@@ -89,6 +89,22 @@ impl StepPlace {
     }
 }
 
+/// The Secrets that a Job has something of besides those that it names.
+fn secrets_had(session: &Session, sources: &[StoredSource]) -> Option<BTreeSet<(String, String)>> {
+    let looked_up = session.progress.lookups().unwrap_or_default();
+    let of_secrets = looked_up.iter().filter(|answer| is_of_secrets(answer));
+    // What was in a list is not known by names.
+    let names = of_secrets
+        .map(|answer| (!answer.name.is_empty()).then(|| (answer.namespace.clone(), answer.name.clone())));
+    let mut names = names
+        .collect::<Option<BTreeSet<_>>>()
+        .filter(|_| !may_be_more(&looked_up))?;
+    let namespace = &session.owner.release_namespace;
+    let sources = sources.iter().filter(|source| source.kind == "Secret");
+    names.extend(sources.map(|source| (namespace.clone(), source.name.clone())));
+    Some(names)
+}
+
 /// The kind of a step.
 fn is_job(object: &RenderedObject) -> bool {
     (object.api.group.as_str(), object.api.kind.as_str()) == ("batch", "Job")
@@ -125,12 +141,11 @@ impl Reconciler {
         let session = self.session_of_step(object, share);
         let session = session.map_err(|error| StepJobError::of(&error, &nothing))?;
         let object = self.rendered_job(&session, template).await;
-        let mut looked_up = session.progress.lookups().unwrap_or_default();
-        let is_all = !may_be_more(&looked_up);
-        looked_up.retain(is_of_secrets);
+        let (object, sources) = object.map_err(|error| StepJobError::of(&error, &session.redactor))?;
+        let secrets = sources.and_then(|sources| secrets_had(&session, &sources));
         Ok(StepJob {
-            secrets: is_all.then_some(looked_up),
-            object: object.map_err(|error| StepJobError::of(&error, &session.redactor))?,
+            secrets,
+            object,
             redactor: session.redactor,
         })
     }
@@ -139,13 +154,14 @@ impl Reconciler {
         &self,
         session: &Session,
         template: StepTemplate<'_>,
-    ) -> Result<Option<RenderedObject>, ReconcileError> {
+    ) -> Result<(Option<RenderedObject>, Option<Vec<StoredSource>>), ReconcileError> {
         let acting = self.acting_for(session);
         let acting = acting.as_deref().unwrap_or(self);
         let revisions = session.history.load().await?;
         let known = KnownRelease::with_values(&revisions);
         drop(revisions);
         let held = HeldValues::in_effect(known.last_values().map(Arc::as_ref));
+        let of_release = known.last_values().map(|last| last.sources.clone());
         let mut prepared = PreparedRelease::new(session, &self.settings, held)?;
         let mut cache = ReleaseCache::default();
         let wrong = |reason: String| ReconcileError::StepJob {
@@ -163,7 +179,7 @@ impl Reconciler {
         let object = match (objects.pop(), objects.len()) {
             (Some(object), 0) if is_job(&object) => object,
             (Some(object), 0) => return Err(wrong(format!("it makes a {}, not a Job", object.api.kind))),
-            (None, _) => return Ok(None),
+            (None, _) => return Ok((None, None)),
             (Some(_), more) => return Err(wrong(format!("it makes {} objects, not one Job", more + 1))),
         };
         let namespace = &session.owner.release_namespace;
@@ -175,7 +191,13 @@ impl Reconciler {
             let served = self.shared.discovery.served().await?;
             Bounds::new(confinement, namespace, &served).object(&object)?;
         }
-        Ok(Some(object))
+        let secrets_of = |sources: &[StoredSource]| {
+            let secrets = sources.iter().filter(|source| source.kind == "Secret");
+            secrets.cloned().collect::<Vec<_>>()
+        };
+        let is_as_released =
+            of_release.is_none_or(|sources| secrets_of(&sources) == secrets_of(&prepared.sources));
+        Ok((Some(object), is_as_released.then_some(prepared.sources)))
     }
 
     fn session_of_step(&self, object: DynamicObject, share: Arc<Share>) -> Result<Session, ReconcileError> {

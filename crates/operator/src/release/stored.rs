@@ -103,9 +103,15 @@ pub struct KeptUp {
     /// Values that steps have put over those of the resource.
     #[serde(default, skip_serializing_if = "Overlay::is_empty")]
     pub overlay: Overlay,
+    /// The names of the runs that it has waited for.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub behind: BTreeSet<String>,
     /// The paths of values that runs change, with dots between, and what the revision has there, if anything.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<(String, Option<Value>)>,
+    /// The operator's word for it: it may lie beside a revision of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac: Option<Digest>,
 }
 
 /// A key of a Secret or `ConfigMap` that a revision has values from.
@@ -221,11 +227,12 @@ impl SnapshotObject {
 
 impl Snapshot {
     /// What is kept of a snapshot that nobody vouches for: the names of what may be left of the release. They lead to objects;
-    /// whether these go is decided by the marks that they carry.
+    /// whether these go is decided by the marks that they carry. What procedures keep up has a word of its own.
     pub(super) fn names_alone(self) -> Self {
         Self {
             abandoned: self.abandoned,
             hook_objects: self.hook_objects,
+            next: self.next,
             ..Self::default()
         }
     }

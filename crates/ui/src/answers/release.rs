@@ -121,6 +121,9 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
             for run in &mut runs.runs {
                 run.message = redactor.mask(&run.message);
                 run.result = redactor.mask(&run.result);
+                for step in &mut run.steps {
+                    step.message = redactor.mask(&step.message);
+                }
             }
             release.procedures.push(runs);
         }

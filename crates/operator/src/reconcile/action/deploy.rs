@@ -133,7 +133,14 @@ impl Deploy<'_> {
         // The write-ahead inventory: a crash between here and the last apply leaves nothing that
         // a later prune can't find.
         let keep = self.settings.releases.history_max;
-        let surplus = make_room(self.executor, session, keep, &earlier, &mut stored).await?;
+        let surplus = make_room(
+            self.executor,
+            session,
+            (keep, self.keeps_last()),
+            &earlier,
+            &mut stored,
+        )
+        .await?;
         let written = session.history.create(&mut stored, (self.now)());
         step("store").of(written).await?;
         let NewRevision {
@@ -380,7 +387,13 @@ impl Deploy<'_> {
         wanted.unwrap_or(self.settings.releases.rollback_on_failure) && is_final(error)
     }
 
-    /// Those before a revision are in effect no longer. The last of them tells what procedures keep up in it.
+    /// Whether the revision before the last one is needed: it tells what procedures keep up, once Helm has replaced that.
+    fn keeps_last(&self) -> bool {
+        !self.settings.procedures.is_empty()
+    }
+
+    /// Those before a revision are in effect no longer. The last of them, and the last of ours, tell what procedures keep up in it:
+    /// Helm prunes the older ones.
     async fn supersede(
         &self,
         session: &Session,
@@ -388,20 +401,24 @@ impl Deploy<'_> {
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
         let kept_up = self.settings.kept_up(stored);
-        let newest = earlier.iter().rev();
-        let newest = newest
-            .filter(|former| former.is_signed())
-            .find(|former| former.is_in_effect());
-        let newest = newest.map(|newest| newest.record.version);
+        let kept_up = kept_up.and_then(|kept_up| session.history.vouched(kept_up));
+        let in_effect = || earlier.iter().rev().filter(|former| former.is_in_effect());
+        let last = in_effect().next();
+        let own = in_effect().find(|former| former.is_signed());
+        let tellers: Vec<Revision> = last
+            .into_iter()
+            .chain(own)
+            .map(|former| former.record.version)
+            .collect();
         for former in earlier {
-            let is_newest = newest == Some(former.record.version);
-            let is_told = !is_newest || former.snapshot.next == kept_up;
+            let tells = tellers.contains(&former.record.version);
+            let is_told = !tells || former.snapshot.next == kept_up;
             if former.record.info.status != ReleaseStatus::Deployed && is_told {
                 continue;
             }
             let mut former = former.clone();
             former.record.info.status = ReleaseStatus::Superseded;
-            if is_newest {
+            if tells {
                 former.snapshot.next.clone_from(&kept_up);
             }
             session.history.update(&mut former, (self.now)()).await?;
@@ -459,7 +476,14 @@ impl Deploy<'_> {
         };
         stored.snapshot.note_completed(&completed);
         let keep = self.settings.releases.history_max;
-        let surplus = make_room(self.executor, session, keep, earlier, &mut stored).await?;
+        let surplus = make_room(
+            self.executor,
+            session,
+            (keep, self.keeps_last()),
+            earlier,
+            &mut stored,
+        )
+        .await?;
         session.history.update(&mut stored, now).await?;
         let notes = session.redactor.mask_own(&stored.record.info.notes);
         cache.note_deployed(&stored, Some(inputs), notes);

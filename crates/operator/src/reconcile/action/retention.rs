@@ -12,13 +12,14 @@ use crate::reconcile::release_cache::owning;
 use crate::reconcile::session::Session;
 use crate::release::{Stored, surplus};
 
-/// The revisions among `earlier` that have to go for `stored` to have a place in the history, of which `keep` are kept.
+/// The revisions among `earlier` that have to go for `stored` to have a place in the history, of which `keep` are kept, and the
+/// last one before it in any case where `keeps_last`.
 /// What only they name is added to its snapshot, so that the inventory stays complete: the
 /// snapshot must be written before they are deleted.
 pub(super) async fn make_room(
     executor: &Executor,
     session: &Session,
-    keep: Option<NonZeroUsize>,
+    (keep, keeps_last): (Option<NonZeroUsize>, bool),
     earlier: &[Stored],
     stored: &mut Stored,
 ) -> Result<Vec<Revision>, ReconcileError> {
@@ -44,6 +45,9 @@ pub(super) async fn make_room(
             let mut gone = surplus(&all, stored.record.version, keep);
             // What they have applied is healed from them.
             gone.retain(|revision| !owning.contains(revision));
+            let last = earlier.iter().rev().find(|former| former.is_in_effect());
+            let last = last.filter(|_| keeps_last).map(|last| last.record.version);
+            gone.retain(|revision| Some(*revision) != last);
             gone
         }
     };

@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use kube::Client;
 use kube::api::Api;
 use steersman_cluster::RequestError;
-use steersman_model::{ReleaseName, Revision};
+use steersman_model::{Digest, ReleaseName, Revision};
 pub use surplus::surplus;
 
 use super::codec::Room;
@@ -23,8 +23,8 @@ use super::index::ReleaseIndex;
 use super::parts::Parts;
 use super::record::ReleaseRecord;
 use super::secret::secret_name;
-use super::signature::{SignedContent, Signer};
-use super::stored::Snapshot;
+use super::signature::{KeptContent, SignedContent, Signer};
+use super::stored::{KeptUp, Snapshot};
 use crate::budget::{Allowance, Budget, Share};
 
 /// In so many other namespaces a release is looked for: others may have written Secrets with its name.
@@ -55,6 +55,27 @@ impl std::fmt::Debug for History {
 }
 
 impl History {
+    /// What procedures keep up, with the operator's word for it; `None` where there are no keys.
+    pub(crate) fn vouched(&self, kept: KeptUp) -> Option<KeptUp> {
+        let mac = self.macs(&kept).into_iter().next()?;
+        Some(KeptUp {
+            mac: Some(mac),
+            ..kept
+        })
+    }
+
+    fn vouches(&self, kept: &KeptUp) -> bool {
+        kept.mac.is_some_and(|mac| self.macs(kept).contains(&mac))
+    }
+
+    fn macs(&self, kept: &KeptUp) -> Vec<Digest> {
+        self.signer.keys().macs(&KeptContent {
+            namespace: &self.namespace,
+            owner_uid: &self.owner.uid,
+            kept,
+        })
+    }
+
     /// The history of `release` in `namespace`; its Secrets belong to `owner`, and `signer` vouches for them.
     pub fn new(
         client: Client,

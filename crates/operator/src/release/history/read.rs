@@ -153,6 +153,7 @@ impl History {
             record.info.status = snapshot.status_of(&record);
         } else {
             snapshot = snapshot.names_alone();
+            snapshot.next = snapshot.next.filter(|next| self.vouches(next));
         }
         Ok(Stored {
             record,

@@ -5,10 +5,11 @@ use steersman_model::digest_of_json;
 
 use crate::release::parts::Parts;
 use crate::release::record::ReleaseRecord;
-use crate::release::stored::Snapshot;
+use crate::release::stored::{KeptUp, Snapshot};
 
 /// Begins the bytes, so that those of another layout are never the same.
 const LAYOUT: &[u8] = b"steersman.dev/release-record/1";
+const KEPT_LAYOUT: &[u8] = b"steersman.dev/release-kept-up/1";
 
 /// What can be signed, as bytes that nothing else has.
 pub trait Signable {
@@ -65,6 +66,28 @@ impl Signable for SignedContent<'_> {
         ] {
             let digest = json.map(|json| digest_of_json(&json).to_string());
             feed_field(sink, digest.unwrap_or_default().as_bytes());
+        }
+    }
+}
+
+/// What procedures keep up in a revision of a release, and whose that is.
+pub(in crate::release) struct KeptContent<'a> {
+    pub(in crate::release) namespace: &'a str,
+    pub(in crate::release) owner_uid: &'a str,
+    pub(in crate::release) kept: &'a KeptUp,
+}
+
+impl Signable for KeptContent<'_> {
+    fn feed(&self, sink: &mut dyn FnMut(&[u8])) {
+        sink(KEPT_LAYOUT);
+        let kept = KeptUp {
+            mac: None,
+            ..self.kept.clone()
+        };
+        let json = serde_json::to_value(kept).unwrap_or_default();
+        let digest = digest_of_json(&json).to_string();
+        for text in [self.namespace, self.owner_uid, &digest] {
+            feed_field(sink, text.as_bytes());
         }
     }
 }

@@ -12,6 +12,7 @@ mod content;
 mod keys;
 mod signer;
 
+pub(in crate::release) use content::KeptContent;
 pub use content::{Signable, SignedContent, feed_field};
 pub use keys::{Signature, SigningKeys};
 pub use signer::{Signer, SignerError};
