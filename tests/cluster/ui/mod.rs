@@ -5,6 +5,7 @@ mod closed;
 mod hostile;
 mod list;
 mod many;
+mod pictures;
 mod release;
 mod seen;
 mod tokens;

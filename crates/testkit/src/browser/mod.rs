@@ -41,6 +41,30 @@ const AXE: &str = "
         error => done(`${error}`));
 ";
 
+/// How much of two pictures differs, as a part of 1: their squares of 8 pixels are compared by the mean of each colour, so that
+/// edges of letters, and what has moved by a pixel, do not count.
+const DIFFER: &str = "
+    const [one, other, done] = arguments;
+    const side = 8, colours = 3, noticed = 24;
+    const read = async bytes => {
+        const picture = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+        const drawn = new OffscreenCanvas(picture.width, picture.height).getContext('2d');
+        drawn.drawImage(picture, 0, 0);
+        const {width, height} = picture;
+        const pixels = drawn.getImageData(0, 0, width, height).data;
+        const across = Math.ceil(width / side), down = Math.ceil(height / side);
+        const sums = new Float64Array(across * down * colours);
+        for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) for (let c = 0; c < colours; c++)
+            sums[(Math.floor(y / side) * across + Math.floor(x / side)) * colours + c] += pixels[(y * width + x) * 4 + c];
+        return {width, height, sums};
+    };
+    Promise.all([one, other].map(read)).then(([one, other]) => {
+        if (one.width !== other.width || one.height !== other.height) return done(1);
+        const far = one.sums.filter((sum, place) => Math.abs(sum - other.sums[place]) > noticed * side * side);
+        done(far.length / one.sums.length);
+    }, error => done(`${error}`));
+";
+
 /// A Chromium that runs until the value is dropped, with a profile of its own. What waits for something in the page waits for
 /// half a minute.
 #[derive(Debug)]
@@ -213,6 +237,22 @@ impl Browser {
     /// The page is gone.
     pub async fn picture(&self) -> Vec<u8> {
         done("make a picture", self.client.screenshot().await)
+    }
+
+    /// How much of two pictures differs, as a part of 1. Pictures of other sizes differ altogether.
+    ///
+    /// # Panics
+    ///
+    /// One is no picture.
+    pub async fn difference(&self, one: &[u8], other: &[u8]) -> f64 {
+        self.goto("about:blank").await;
+        let pictures = vec![json!(one), json!(other)];
+        let said = done(
+            "compare pictures",
+            self.client.execute_async(DIFFER, pictures).await,
+        );
+        said.as_f64()
+            .unwrap_or_else(|| panic!("the pictures can't be compared: {said}"))
     }
 
     /// Gives the page so many pixels.
