@@ -56,10 +56,8 @@ fn config(stored: &Stored) -> Value {
 ///
 /// # Errors
 /// What is stored of one is no list of objects.
-pub fn compare(from: &Stored, to: &Stored, redactor: &Redactor) -> Result<RevisionChanges, TreeError> {
-    let mut all = redactor_of([from, to]);
-    all.extend(redactor.clone());
-    let redactor = all;
+pub fn compare(from: &Stored, to: &Stored, mut redactor: Redactor) -> Result<RevisionChanges, TreeError> {
+    redactor.extend(redactor_of([from, to]));
     let values = |stored: &Stored| harmless(&redactor.mask(&steersman_yaml::to_string(&config(stored))));
     let name = |stored: &Stored| format!("revision {}", stored.record.version);
     let (old, new) = (objects(from)?, objects(to)?);

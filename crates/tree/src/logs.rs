@@ -41,7 +41,7 @@ pub async fn last_lines(
     // Programs write what they want.
     let mut text = String::from_utf8_lossy(&written).into_owned();
     // The last line may end within a secret, which nobody would know then.
-    if i64::try_from(text.len()).is_ok_and(|length| length >= MOST_BYTES) {
+    if u64::try_from(written.len()).is_ok_and(|length| length >= most) {
         text.truncate(text.rfind('\n').unwrap_or_default());
     }
     Ok(text)

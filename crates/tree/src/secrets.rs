@@ -35,7 +35,7 @@ fn named(revisions: &[Stored]) -> BTreeSet<(String, String)> {
     let of_stored = |stored: &Stored| {
         let namespace = &stored.record.namespace;
         let sources = stored.snapshot.values_from.iter();
-        let sources = sources.filter(|source| source.kind == "Secret");
+        let sources = sources.filter(|source| source.is_secret());
         let sources = sources.map(|source| (namespace.clone(), source.name.clone()));
         let lookups = stored.snapshot.lookups.iter();
         let lookups = lookups.filter(|asked| {

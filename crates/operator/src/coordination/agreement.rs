@@ -278,6 +278,11 @@ impl Agreement {
         self.holders.remove(run).is_some() || asks
     }
 
+    /// Whether somebody has looked at the release.
+    pub(super) fn is_known(&self) -> bool {
+        self.standing.is_some() || !self.wants.is_empty()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         let runs = [&self.waiting, &self.barred].map(BTreeSet::len);
         self.resource.is_none() && self.holders.is_empty() && self.ends.is_empty() && runs == [0, 0]

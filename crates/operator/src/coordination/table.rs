@@ -165,10 +165,14 @@ impl Coordination {
 
     /// The release was looked at, and stands so.
     pub(crate) fn settle(&self, key: &Key, standing: Standing) {
-        if self.wants(key).is_none() {
-            self.lock().changed.insert(key.clone());
+        let mut state = self.lock();
+        let agreement = state.agreements.get(key);
+        let is_first = agreement.is_none_or(|agreement| !agreement.is_known());
+        if is_first {
+            state.changed.insert(key.clone());
             self.wanted.notify_one();
         }
+        drop(state);
         self.change(key, |agreement| {
             let is_news = agreement.standing.as_ref() != Some(&standing);
             agreement.standing = Some(standing);
@@ -263,8 +267,7 @@ impl Coordination {
     pub(crate) fn wants(&self, key: &Key) -> Option<Vec<Want>> {
         let state = self.lock();
         let agreement = state.agreements.get(key)?;
-        let is_known = agreement.standing.is_some() || !agreement.wants.is_empty();
-        is_known.then(|| agreement.wants.clone())
+        agreement.is_known().then(|| agreement.wants.clone())
     }
 
     /// The releases that want other runs than when this was asked last.
@@ -354,19 +357,12 @@ impl Coordination {
         true
     }
 
-    /// A run that was begun is there, whatever else is.
-    pub(crate) fn hold(&self, key: &Key, run: &str, holder: Holder) {
+    /// A run that was begun is there, whatever else is. One that `is_spent` lets nothing through: nothing waits for it any longer, as
+    /// its record says.
+    pub(crate) fn hold(&self, key: &Key, run: &str, holder: Holder, is_spent: bool) {
         self.change(key, |agreement| {
             agreement.holders.insert(run.to_owned(), holder);
-            Wakes::Nobody
-        });
-    }
-
-    /// The same of one that nothing waits for any longer, as its record says: it lets nothing through.
-    pub(crate) fn hold_spent(&self, key: &Key, run: &str, holder: Holder) {
-        self.change(key, |agreement| {
-            agreement.holders.insert(run.to_owned(), holder);
-            Wakes::Release.only_if(agreement.passed_over.insert(run.to_owned()))
+            Wakes::Release.only_if(is_spent && agreement.passed_over.insert(run.to_owned()))
         });
     }
 

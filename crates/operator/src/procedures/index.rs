@@ -269,7 +269,7 @@ impl Procedures {
         let is_open = record.is_some_and(|record| record.get("ended").is_none());
         if is_new && (run.has_finalizer() || is_open) {
             self.coordination
-                .hold(&key, &run.uid, run.holder(procedure, None));
+                .hold(&key, &run.uid, run.holder(procedure, None), false);
         }
         let known_before = state.change(&key);
         if known_before.going.contains_key(&run.uid) {

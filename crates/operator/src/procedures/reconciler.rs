@@ -181,11 +181,7 @@ impl ProcedureReconciler {
             }
             Some(record) => {
                 let holder = run.holder(&self.procedure, Some(&record.resource_uid));
-                if record.spent {
-                    coordination.hold_spent(&key, &run.uid, holder);
-                } else {
-                    coordination.hold(&key, &run.uid, holder);
-                }
+                coordination.hold(&key, &run.uid, holder, spent);
             }
         }
     }

@@ -198,7 +198,7 @@ impl Observer<'_> {
             }
             cache.waiting = usable.err().map(Waiting::for_values);
         }
-        if directions.asked.is_some() && cache.waiting.is_none() && begins_revision(&observed) {
+        if is_asked && cache.waiting.is_none() && begins_revision(&observed) {
             observed.lookups_changed = self.lookups_bring_more(session, cache).await?;
         }
         self.agree(session, (current, cache), &mut observed, (&held, &directions))?;

@@ -100,8 +100,11 @@ fn secrets_had(session: &Session, sources: &[StoredSource]) -> Option<BTreeSet<(
         .collect::<Option<BTreeSet<_>>>()
         .filter(|_| !may_be_more(&looked_up))?;
     let namespace = &session.owner.release_namespace;
-    let sources = sources.iter().filter(|source| source.kind == "Secret");
-    names.extend(sources.map(|source| (namespace.clone(), source.name.clone())));
+    names.extend(
+        sources
+            .iter()
+            .map(|source| (namespace.clone(), source.name.clone())),
+    );
     Some(names)
 }
 
@@ -161,7 +164,10 @@ impl Reconciler {
         let known = KnownRelease::with_values(&revisions);
         drop(revisions);
         let held = HeldValues::in_effect(known.last_values().map(Arc::as_ref));
-        let of_release = known.last_values().map(|last| last.sources.clone());
+        let of_release = known.last_values().map(|last| {
+            let secrets = last.sources.iter().filter(|source| source.is_secret());
+            secrets.cloned().collect::<Vec<_>>()
+        });
         let mut prepared = PreparedRelease::new(session, &self.settings, held)?;
         let mut cache = ReleaseCache::default();
         let wrong = |reason: String| ReconcileError::StepJob {
@@ -191,13 +197,10 @@ impl Reconciler {
             let served = self.shared.discovery.served().await?;
             Bounds::new(confinement, namespace, &served).object(&object)?;
         }
-        let secrets_of = |sources: &[StoredSource]| {
-            let secrets = sources.iter().filter(|source| source.kind == "Secret");
-            secrets.cloned().collect::<Vec<_>>()
-        };
-        let is_as_released =
-            of_release.is_none_or(|sources| secrets_of(&sources) == secrets_of(&prepared.sources));
-        Ok((Some(object), is_as_released.then_some(prepared.sources)))
+        let mut sources = prepared.sources;
+        sources.retain(StoredSource::is_secret);
+        let is_as_released = of_release.is_none_or(|released| released == sources);
+        Ok((Some(object), is_as_released.then_some(sources)))
     }
 
     fn session_of_step(&self, object: DynamicObject, share: Arc<Share>) -> Result<Session, ReconcileError> {

@@ -132,6 +132,13 @@ pub struct StoredSource {
     pub mac: Option<Digest>,
 }
 
+impl StoredSource {
+    /// Whether it is a key of a Secret.
+    pub fn is_secret(&self) -> bool {
+        self.kind == "Secret"
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0

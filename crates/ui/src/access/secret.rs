@@ -30,12 +30,17 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Makes room for another one where there are `most`: the one that was used least lately goes.
-pub(crate) fn make_room<T>(known: &mut BTreeMap<Kept, (Instant, T)>, most: usize) {
-    if known.len() < most {
+/// Makes room for another one where there are `most` of those that `is_meant`: the one of them that was used least lately goes.
+pub(crate) fn make_room<T>(
+    known: &mut BTreeMap<Kept, (Instant, T)>,
+    most: usize,
+    is_meant: impl Fn(&T) -> bool,
+) {
+    let meant = || known.iter().filter(|(_, (_, of))| is_meant(of));
+    if meant().count() < most {
         return;
     }
-    let oldest = known.iter().min_by_key(|(_, (used, _))| *used);
+    let oldest = meant().min_by_key(|(_, (used, _))| *used);
     if let Some(oldest) = oldest.map(|(key, _)| *key) {
         known.remove(&oldest);
     }

@@ -97,14 +97,8 @@ impl<T: Clone> Sessions<T> {
     pub(crate) fn begin(&self, of: T, is_own: impl Fn(&T) -> bool) -> Result<String, getrandom::Error> {
         let cookie = secret()?;
         let mut state = self.lock();
-        let own = state.sessions.iter().filter(|(_, (_, begun))| is_own(&begun.of));
-        let own: Vec<(Instant, Kept)> = own.map(|(key, (used, _))| (*used, *key)).collect();
-        if own.len() >= MOST_OF_ONE
-            && let Some((_, oldest)) = own.iter().min()
-        {
-            state.sessions.remove(oldest);
-        }
-        make_room(&mut state.sessions, MOST);
+        make_room(&mut state.sessions, MOST_OF_ONE, |begun| is_own(&begun.of));
+        make_room(&mut state.sessions, MOST, |_| true);
         let ended = CancellationToken::new().drop_guard();
         state
             .sessions

@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 use steersman_cluster::RequestError;
 use steersman_model::{FIELD_MANAGER, chain, harmless};
 use steersman_operator::release::Stored;
-use steersman_tree::{redactor_of, unified};
+use steersman_tree::unified;
 use steersman_watches::Watch;
 use steersman_watches::procedure::Procedure;
 
-use super::release::kind_of_runs;
+use super::release::{kind_of_runs, redactor_of_release};
 use super::views::planned;
 use super::{found, nothing};
 use crate::access::{is_same, secret};
@@ -170,7 +170,7 @@ async fn page(
             .map(|procedure| fields(procedure, form))
             .unwrap_or_default(),
         hidden: vec![("token", token.to_owned()), ("generation", generation)],
-        diff: asked.spec_diff(),
+        diff: asked.spec_diff().await,
         plan,
         refused,
     };
@@ -251,11 +251,10 @@ impl Asked<'_> {
         Some(spec_of(stored, self.watch?, &self.spec()))
     }
 
-    fn spec_diff(&self) -> Option<Diff> {
+    async fn spec_diff(&self) -> Option<Diff> {
         let wanted = Value::Object(self.wanted()?);
         let spec = Value::Object(self.spec());
-        let mut redactor = redactor_of(&self.found.revisions);
-        redactor.add_values(&spec);
+        let mut redactor = redactor_of_release(&self.site.client, &self.found).await;
         redactor.add_values(&wanted);
         let text = unified("spec", Some(&spec), Some(&wanted), &redactor);
         Some(Diff::of(&text.unwrap_or_else(|| {

@@ -42,7 +42,7 @@ pub(crate) async fn list_events(
     Extension(visitor): Extension<Visitor>,
     QueryOf(query): QueryOf<Query>,
 ) -> impl IntoResponse {
-    let site = Arc::clone(&visitor.of);
+    let Visitor { of: site, ended, .. } = visitor;
     let changes = site.feed.changes();
     let texts = stream::unfold((changes, site, query), |(mut changes, site, query)| async {
         // Ages change, too.
@@ -55,5 +55,5 @@ pub(crate) async fn list_events(
         let text = rows(&site, &query).render().ok();
         Some((text, (changes, site, query)))
     });
-    events("list", visitor.ended, texts)
+    events("list", ended, texts)
 }

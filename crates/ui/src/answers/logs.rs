@@ -92,7 +92,7 @@ pub(crate) async fn log_events(
     Path(place): Path<Place>,
     QueryOf(query): QueryOf<LogQuery>,
 ) -> impl IntoResponse {
-    let site = Arc::clone(&visitor.of);
+    let Visitor { of: site, ended, .. } = visitor;
     let known = redactor(&app, &site, &place, &query).await.ok().flatten();
     let of = (app, site, place, query);
     let texts = stream::unfold((of, known, 0), |(of, mut known, mut looks)| async move {
@@ -110,5 +110,5 @@ pub(crate) async fn log_events(
         let text = lines.render().ok();
         Some((text, (of, known, looks)))
     });
-    events("logs", visitor.ended, texts)
+    events("logs", ended, texts)
 }

@@ -56,7 +56,7 @@ pub(crate) async fn release_events(
     Extension(visitor): Extension<Visitor>,
     Path(place): Path<Place>,
 ) -> impl IntoResponse {
-    let site = Arc::clone(&visitor.of);
+    let Visitor { of: site, ended, .. } = visitor;
     let changes = site.feed.changes();
     let texts = stream::unfold(
         (changes, app, site, place),
@@ -75,7 +75,7 @@ pub(crate) async fn release_events(
             Some((text, (changes, app, site, place)))
         },
     );
-    events("release", visitor.ended, texts)
+    events("release", ended, texts)
 }
 
 /// A release as it is now; `None` where there is no such resource.

@@ -131,7 +131,7 @@ pub(crate) async fn compared(
     learn_secrets(&site.client, &found.revisions, &mut redactor).await;
     let (before, after) = (before.clone(), after.clone());
     // Large manifests take their time.
-    let compared = tokio::task::spawn_blocking(move || compare(&before, &after, &redactor));
+    let compared = tokio::task::spawn_blocking(move || compare(&before, &after, redactor));
     let Ok(compared) = compared.await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
