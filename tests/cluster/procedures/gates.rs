@@ -84,6 +84,33 @@ pub(super) async fn next_chart(
     bench.ready_operator().await
 }
 
+/// Waits until the release wants nothing more.
+async fn wait_ready(bench: &Bench) {
+    bench
+        .wait("Ready", &bench.webs(), "shop", |web| {
+            (condition(web, "Ready")?.0 == "True").then_some(())
+        })
+        .await;
+}
+
+/// Waits until a run's record says that it lets nothing through.
+async fn wait_spent(bench: &Bench, run: &str) {
+    bench
+        .wait("its record", &runs(bench, "WebBackup"), run, |run| {
+            (run.pointer("/status/record/spent")? == true).then_some(())
+        })
+        .await;
+}
+
+/// Waits until the run that comes first has failed, as its values would bring the release something else, and the release says so.
+pub(super) async fn wait_kept_out(bench: &Bench, run: &str) {
+    let failed = wait_phase(bench, "WebService", run, "Failed").await;
+    let words = failed["status"]["message"].as_str().unwrap_or_default();
+    assert!(words.contains("more than its values"), "{failed}");
+    let words = wait_reason(bench, "Stalled", "ProcedureFailed").await;
+    assert!(words.contains(run), "{words}");
+}
+
 #[tokio::test]
 async fn a_chart_that_comes_back_waits_for_another_backup() {
     let Some(bench) = with_procedures("procedureback", &["WebBackup"], PLAIN).await else {
@@ -138,20 +165,12 @@ async fn values_of_a_step_bring_no_chart_before_its_gate() {
     let (old, new) = ("data: {message", "data: {is: new, message");
     let operator = next_chart(&bench, operator, old, new).await;
     let run = awaited(&bench, &run).await;
-    let failed = wait_phase(&bench, "WebService", &run, "Failed").await;
-    let words = failed["status"]["message"].as_str().unwrap_or_default();
-    assert!(words.contains("more than its values"), "{failed}");
-    let words = wait_reason(&bench, "Stalled", "ProcedureFailed").await;
-    assert!(words.contains(&run), "{words}");
+    wait_kept_out(&bench, &run).await;
     assert_eq!(map(&bench).await, before);
 
     // A run that was begun with the former chart ends what it has begun.
     let operator = next_chart(&bench, operator, new, old).await;
-    bench
-        .wait("no gate", &bench.webs(), "shop", |web| {
-            (condition(web, "Ready")?.0 == "True").then_some(())
-        })
-        .await;
+    wait_ready(&bench).await;
     begin(&bench, "WebService", "by-hand", json!({})).await;
     let job = wait_job(&bench, "WebService", "by-hand", "work", 1).await;
     assert_eq!(map(&bench).await["mode"], "down");
@@ -177,26 +196,14 @@ async fn a_run_behind_which_nothing_went_on_opens_no_gate_later() {
     let operator = next_chart(&bench, operator, new, old).await;
     end_pod(&bench, &job, "Succeeded", "").await;
     wait_phase(&bench, "WebBackup", &first, "Succeeded").await;
-    bench
-        .wait("Ready", &bench.webs(), "shop", |web| {
-            (condition(web, "Ready")?.0 == "True").then_some(())
-        })
-        .await;
-    bench
-        .wait("its end", &runs(&bench, "WebBackup"), &first, |run| {
-            (run.pointer("/status/record/spent")? == true).then_some(())
-        })
-        .await;
+    wait_ready(&bench).await;
+    wait_spent(&bench, &first).await;
     let operator = next_chart(&bench, operator, old, new).await;
     let second = awaited(&bench, &first).await;
     let job = wait_job(&bench, "WebBackup", &second, "job", 1).await;
     assert_eq!(map(&bench).await["is"], serde_json::Value::Null, "{second}");
     end_pod(&bench, &job, "Succeeded", "").await;
-    bench
-        .wait("the chart", &bench.config_maps(), "shop-map", |map| {
-            (map["data"]["is"] == "new").then_some(())
-        })
-        .await;
+    wait_map(&bench, "is", "new").await;
     operator.stop().await.unwrap();
 }
 
@@ -211,16 +218,8 @@ async fn a_run_that_was_passed_over_while_it_worked_opens_no_gate() {
     let first = awaited(&bench, "").await;
     let working = wait_job(&bench, "WebBackup", &first, "job", 1).await;
     let operator = next_chart(&bench, operator, new, old).await;
-    bench
-        .wait("Ready", &bench.webs(), "shop", |web| {
-            (condition(web, "Ready")?.0 == "True").then_some(())
-        })
-        .await;
-    bench
-        .wait("its record", &runs(&bench, "WebBackup"), &first, |run| {
-            (run.pointer("/status/record/spent")? == true).then_some(())
-        })
-        .await;
+    wait_ready(&bench).await;
+    wait_spent(&bench, &first).await;
     let operator = next_chart(&bench, operator, old, new).await;
     let second = awaited(&bench, &first).await;
     end_pod(&bench, &working, "Succeeded", "").await;
@@ -240,11 +239,7 @@ async fn a_run_that_was_passed_over_while_it_worked_opens_no_gate() {
         .await;
     assert_eq!(map(&bench).await["is"], serde_json::Value::Null, "{second}");
     end_pod(&bench, &again, "Succeeded", "").await;
-    bench
-        .wait("the chart", &bench.config_maps(), "shop-map", |map| {
-            (map["data"]["is"] == "new").then_some(())
-        })
-        .await;
+    wait_map(&bench, "is", "new").await;
     operator.stop().await.unwrap();
 }
 

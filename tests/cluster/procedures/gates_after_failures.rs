@@ -1,11 +1,12 @@
 //! Gates after an upgrade that has failed, and behind revisions of others.
 
 use serde_json::json;
+use steersman_testkit::cluster::OperatorProcess;
 
 use super::gates::next_chart;
 use super::values::{map, wait_map, with_procedures};
 use super::{awaited, end_pod, released, runs, wait_job};
-use crate::bench::condition;
+use crate::bench::{Bench, condition};
 
 const MESSAGE: &str =
     "  - {name: backup, job: procedures/job.yaml, before: {upgrade: true, changed: [message]}}\n";
@@ -49,32 +50,43 @@ const RESIZE: &str = "  - name: resize
     - {name: more, values: {size: '{{ .Procedure.to }}', mode: large}}
 ";
 
-#[tokio::test]
-async fn what_procedures_keep_up_outlasts_a_revision_of_helms() {
-    let Some(bench) = with_procedures("procedurehelm", &["WebResize"], RESIZE).await else {
-        return;
-    };
+/// A release that a run has brought from 1 to 2, and to another mode.
+async fn resized(test: &str) -> Option<(Bench, OperatorProcess)> {
+    let bench = with_procedures(test, &["WebResize"], RESIZE).await?;
     let operator = released(&bench).await;
     bench
         .apply_web("shop", json!({"message": "one", "size": 2}))
         .await;
     wait_map(&bench, "size", "2").await;
     wait_map(&bench, "mode", "large").await;
-    operator.stop().await.unwrap();
-    // Helm takes the word of the revision away that it replaces.
+    Some((bench, operator))
+}
+
+/// Helm takes the word of the revision away that it replaces.
+async fn helm_upgrade(bench: &Bench) {
     let chart = bench.folder.path().join("web");
-    let chart = chart.to_str().unwrap();
     let upgrade = [
         "upgrade",
         "shop",
-        chart,
+        chart.to_str().unwrap(),
         "--namespace",
         &bench.namespace,
-        "--set",
-        "message=helm",
-        "--force-conflicts",
     ];
-    bench.cluster.helm(&upgrade).await.unwrap();
+    let values = ["--set", "message=helm", "--force-conflicts"];
+    bench
+        .cluster
+        .helm(&[&upgrade[..], &values[..]].concat())
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_a_revision_of_helms() {
+    let Some((bench, operator)) = resized("procedurehelm").await else {
+        return;
+    };
+    operator.stop().await.unwrap();
+    helm_upgrade(&bench).await;
     wait_map(&bench, "mode", "normal").await;
     bench
         .apply_web("shop", json!({"message": "two", "size": 4}))
@@ -92,32 +104,15 @@ async fn what_procedures_keep_up_outlasts_a_revision_of_helms() {
     operator.stop().await.unwrap();
 }
 
-/// What procedures keep up is told by one signed revision alone after each of Helm's.
+/// Helm prunes the older ones of those that tell it.
 #[tokio::test]
 async fn what_procedures_keep_up_outlasts_many_revisions_of_helms() {
-    let Some(bench) = with_procedures("procedurehelms", &["WebResize"], RESIZE).await else {
+    let Some((bench, mut operator)) = resized("procedurehelms").await else {
         return;
     };
-    let mut operator = released(&bench).await;
-    bench
-        .apply_web("shop", json!({"message": "one", "size": 2}))
-        .await;
-    wait_map(&bench, "mode", "large").await;
-    let chart = bench.folder.path().join("web");
-    let chart = chart.to_str().unwrap();
     for number in 0..6 {
         operator.stop().await.unwrap();
-        let upgrade = [
-            "upgrade",
-            "shop",
-            chart,
-            "--namespace",
-            &bench.namespace,
-            "--set",
-            "message=helm",
-            "--force-conflicts",
-        ];
-        bench.cluster.helm(&upgrade).await.unwrap();
+        helm_upgrade(&bench).await;
         let message = format!("after {number}");
         bench
             .apply_web("shop", json!({"message": message, "size": 2}))

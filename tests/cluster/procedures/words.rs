@@ -120,6 +120,21 @@ async fn what_cannot_be_done_is_said_in_the_run() {
     operator.stop().await.unwrap();
 }
 
+/// Stands for words of which nobody knows all that is secret.
+const NOT_SHOWN: &str = "(not shown: what is secret in it is not known)";
+
+async fn make_login(bench: &Bench) {
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"},
+        "stringData": {"password": "canary-of-a-secret"}});
+    bench.create(&bench.secrets(), secret).await;
+}
+
+async fn set_password(bench: &Bench, password: &str) {
+    let other = Patch::Merge(json!({"stringData": {"password": password}}));
+    let (secrets, parameters) = (bench.secrets(), PatchParams::default());
+    secrets.patch("login", &parameters, &other).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_job_says_no_secrets() {
     let Some(bench) = with_procedures("proceduresecrets", &["WebBackup"], BACKUP).await else {
@@ -130,9 +145,7 @@ async fn a_job_says_no_secrets() {
     let env = "        image: none\n        env:\n        - name: PASSWORD\n          valueFrom: {secretKeyRef: {name: login, key: \
                password}}\n";
     std::fs::write(&file, text.replace("        image: none\n", env)).unwrap();
-    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"},
-        "stringData": {"password": "canary-of-a-secret"}});
-    bench.create(&bench.secrets(), secret).await;
+    make_login(&bench).await;
     let operator = bench.ready_operator().await;
     bench
         .apply_web("shop", json!({"message": "one", "apiToken": "canary-of-a-value"}))
@@ -153,13 +166,11 @@ async fn a_job_says_no_secrets() {
     // What was in a Secret when the Job was made is not known any longer.
     begin(&bench, "WebBackup", "rotated", json!({})).await;
     let job = wait_job(&bench, "WebBackup", "rotated", "job", 1).await;
-    let other = json!({"stringData": {"password": "another-one"}});
-    let (other, parameters) = (Patch::Merge(other), PatchParams::default());
-    bench.secrets().patch("login", &parameters, &other).await.unwrap();
+    set_password(&bench, "another-one").await;
+    let parameters = PatchParams::default();
     end_pod(&bench, &job, "Succeeded", "canary-of-a-secret").await;
     let run = wait_phase(&bench, "WebBackup", "rotated", "Succeeded").await;
-    let result = "(not shown: what is secret in it is not known)";
-    assert_eq!(run["status"]["result"], result);
+    assert_eq!(run["status"]["result"], NOT_SHOWN);
     // A result that somebody else has written does not stay.
     let forged = json!({"status": {"result": "forged"}});
     let api = runs(&bench, "WebBackup");
@@ -169,7 +180,7 @@ async fn a_job_says_no_secrets() {
     annotate(&api, "rotated", "example.com/roused", "now").await;
     bench
         .wait("the result", &api, "rotated", |run| {
-            (run["status"]["result"] == result).then_some(())
+            (run["status"]["result"] == NOT_SHOWN).then_some(())
         })
         .await;
     let web = serde_json::to_string(&bench.webs().get("shop").await.unwrap().data["status"]).unwrap();
@@ -189,9 +200,7 @@ async fn a_job_says_nothing_of_a_secret_that_was_looked_up_for_it() {
     let text = std::fs::read_to_string(&file).unwrap();
     let found = "{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"login\").data.password | b64dec }}";
     std::fs::write(&file, text.replace("{{ .Procedure.name }}", found)).unwrap();
-    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"},
-        "stringData": {"password": "canary-of-a-secret"}});
-    bench.create(&bench.secrets(), secret).await;
+    make_login(&bench).await;
     let operator = released(&bench).await;
     begin(&bench, "WebBackup", "told", json!({})).await;
     let job = wait_job(&bench, "WebBackup", "told", "job", 1).await;
@@ -200,18 +209,10 @@ async fn a_job_says_nothing_of_a_secret_that_was_looked_up_for_it() {
     assert_eq!(run["status"]["result"], "with ********");
     begin(&bench, "WebBackup", "rotated", json!({})).await;
     let job = wait_job(&bench, "WebBackup", "rotated", "job", 1).await;
-    let other = Patch::Merge(json!({"stringData": {"password": "another-one"}}));
-    bench
-        .secrets()
-        .patch("login", &PatchParams::default(), &other)
-        .await
-        .unwrap();
+    set_password(&bench, "another-one").await;
     end_pod(&bench, &job, "Succeeded", "with canary-of-a-secret").await;
     let run = wait_phase(&bench, "WebBackup", "rotated", "Succeeded").await;
-    assert_eq!(
-        run["status"]["result"],
-        "(not shown: what is secret in it is not known)"
-    );
+    assert_eq!(run["status"]["result"], NOT_SHOWN);
     operator.stop().await.unwrap();
 }
 
@@ -222,18 +223,8 @@ async fn a_job_says_nothing_of_what_its_values_had_before() {
     else {
         return;
     };
-    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"},
-        "stringData": {"password": "canary-of-a-secret"}});
-    bench.create(&bench.secrets(), secret).await;
+    make_login(&bench).await;
     let operator = released(&bench).await;
-    let set = async |password: &str| {
-        let other = Patch::Merge(json!({"stringData": {"password": password}}));
-        bench
-            .secrets()
-            .patch("login", &PatchParams::default(), &other)
-            .await
-            .unwrap();
-    };
     let said = "canary-of-a-secret, or another-one";
     begin(&bench, "WebBackup", "told", json!({})).await;
     let job = wait_job(&bench, "WebBackup", "told", "job", 1).await;
@@ -243,13 +234,10 @@ async fn a_job_says_nothing_of_what_its_values_had_before() {
     // It was changed, and changed back.
     begin(&bench, "WebBackup", "rotated", json!({})).await;
     let job = wait_job(&bench, "WebBackup", "rotated", "job", 1).await;
-    set("another-one").await;
-    set("canary-of-a-secret").await;
+    set_password(&bench, "another-one").await;
+    set_password(&bench, "canary-of-a-secret").await;
     end_pod(&bench, &job, "Succeeded", said).await;
     let run = wait_phase(&bench, "WebBackup", "rotated", "Succeeded").await;
-    assert_eq!(
-        run["status"]["result"],
-        "(not shown: what is secret in it is not known)"
-    );
+    assert_eq!(run["status"]["result"], NOT_SHOWN);
     operator.stop().await.unwrap();
 }
