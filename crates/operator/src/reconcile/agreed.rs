@@ -290,14 +290,12 @@ impl Observer<'_> {
         let Some(waiting) = self.before(session, (current, known), observed, wants)? else {
             return Ok(None);
         };
-        let overlay = reached.map(|last| last.overlay.clone()).unwrap_or_default();
-        let is_reached = reached.is_some_and(|last| {
-            (&last.config, &last.overlay) == (&current.own_values, current.held.overlay())
+        let wanted = current.held.overlay();
+        let last = reached.zip(observed.last.as_ref());
+        let last = last.filter(|(reached, last)| {
+            !is_of_others(last) && (&reached.config, &reached.overlay) == (&current.own_values, wanted)
         });
-        let last = observed
-            .last
-            .as_ref()
-            .filter(|last| is_reached && !is_of_others(last));
+        let is_deployed = last.is_some_and(|(_, last)| last.status == ReleaseStatus::Deployed);
         let failed = || {
             let words = waiting.message();
             let words = format!(
@@ -305,16 +303,10 @@ impl Observer<'_> {
             );
             Answer::Failed(words)
         };
-        let answer = match last.map(|last| last.status) {
-            Some(ReleaseStatus::Deployed) => Answer::Done,
-            Some(ReleaseStatus::PendingInstall | ReleaseStatus::PendingUpgrade) => {
-                Answer::UnderWay("a revision with them is under way".to_owned())
-            }
-            // There is nothing of it that it could take off.
-            _ if asked.is_of_end && current.held.overlay() == &overlay => Answer::Done,
-            _ if asked.is_of_end && current.held.overlay().takes_off(&overlay, &asked.put_there) => {
-                return Ok(None);
-            }
+        let answer = match known.filter(|_| asked.is_of_end) {
+            _ if is_deployed => Answer::Done,
+            Some(known) if known.values.has_to_take_off(wanted, &asked.put_there) => return Ok(None),
+            Some(known) if known.values.has(wanted) => Answer::Done,
             _ => failed(),
         };
         Ok(Some((waiting, answer)))

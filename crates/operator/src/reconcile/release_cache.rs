@@ -12,6 +12,7 @@ use steersman_model::{
     weight_of,
 };
 use steersman_watches::controls::Controls;
+use steersman_watches::procedure::Overlay;
 use tokio::time::Instant;
 
 use super::agreed::Agreed;
@@ -174,6 +175,22 @@ impl KnownValues {
         maps.flat_map(|map| map.iter().map(|(key, value)| key.len() + weight_of(value)))
             .sum::<usize>()
             + names
+    }
+
+    /// Whether nothing is put over the values but this.
+    pub(super) fn has(&self, wanted: &Overlay) -> bool {
+        let last = self.last();
+        last.map_or_else(|| wanted.is_empty(), |last| last.overlay == *wanted)
+    }
+
+    /// Whether something at these paths, and nothing else, is in the way of what is to be put over the values: objects may have it
+    /// of the deployed revision, and of one that was not gone on with.
+    pub(super) fn has_to_take_off(&self, wanted: &Overlay, paths: &[Vec<String>]) -> bool {
+        let both = self.last().into_iter().chain(&self.deployed);
+        let mut both = both.map(|values| &values.overlay);
+        let takes_off = |from: &Overlay| wanted.takes_off(from, paths);
+        self.last().is_some_and(|last| takes_off(&last.overlay))
+            && both.any(|from| from != wanted && takes_off(from))
     }
 
     /// Those of the revision in effect, or on its way.
