@@ -23,9 +23,12 @@ use crate::{documents, markdown, read};
 /// Flags that no help shows: those of other programs, and those that are accepted for their sake.
 const FLAGS_OF_OTHERS: &[&str] = &[
     "--build-arg",
+    "--cookie-refresh",
     "--enable-http2",
+    "--flush-interval",
     "--force-conflicts",
     "--labels",
+    "--pass-authorization-header",
     "--post-renderer",
     "--verify",
 ];

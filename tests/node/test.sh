@@ -3,10 +3,11 @@
 #
 # What it proves: the image of `steersman build` runs where `restricted` is enforced, with a ServiceAccount's token and the
 # role of deploy/; pods of its releases really run; an upgrade of the operator, and its death, leave them serving; it comes
-# back and heals what changed meanwhile; and it goes without leaving anything. The same for the site as roles, in an image upon
-# one with Python: its runs have what the image and config/manager give them, and no more. A release of several stages goes
-# through them (pravega.sh). A cluster of real etcd is resized, backed up, upgraded and restored (etcd.sh). A
-# database is backed up, restored and upgraded (mysql.sh). And a new project passes its scenarios of molecule.
+# back and heals what changed meanwhile; and it goes without leaving anything. Its page runs in a pod, too (page.sh). The same
+# for the site as roles, in an image upon one with Python: its runs have what the image and config/manager give them, and no
+# more. A release of several stages goes through them (pravega.sh). A cluster of real etcd is resized, backed up, upgraded and
+# restored (etcd.sh). A database is backed up, restored and upgraded (mysql.sh). And a new project passes its scenarios of
+# molecule.
 set -Eeuo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -32,6 +33,8 @@ show_state() {
 
 # shellcheck source-path=SCRIPTDIR
 source "$here/cluster.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$here/page.sh"
 # shellcheck source-path=SCRIPTDIR
 source "$here/pravega.sh"
 # shellcheck source-path=SCRIPTDIR
@@ -73,6 +76,7 @@ main() {
     ask_by_other_name
     deploy_operator v1
     install_site
+    look_at_page
     start_visitors
     upgrade_operator
     kill_operator

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::Event;
 use kube::Client;
 use kube::api::{Api, ListParams};
 use steersman_cluster::RequestError;
 use steersman_model::harmless;
 
-/// So many of a namespace are looked through.
+/// So many of a namespace are looked through, and so many of one object where there are more.
 const MOST_READ: u32 = 1000;
+const MOST_OF_ONE: u32 = 100;
+/// Where there are more, those of so many objects are asked for, of some at a time.
+const MOST_ASKED: usize = 64;
+const AT_ONCE: usize = 8;
 /// So many are told, the last ones.
 const MOST: usize = 30;
 
@@ -30,7 +35,8 @@ pub struct EventView {
     pub last: String,
 }
 
-/// The last events of a namespace about some objects, by their kinds and names, the last one first.
+/// The last events of a namespace about some objects, by their kinds and names, the last one first. In a namespace with more than
+/// 1,000 events they are those of the first 64 objects, as they are sorted.
 ///
 /// # Errors
 /// They can't be listed.
@@ -41,20 +47,35 @@ pub async fn events(
 ) -> Result<Vec<EventView>, RequestError> {
     let events: Api<Event> = Api::namespaced(client.clone(), namespace);
     let found = events.list(&ListParams::default().limit(MOST_READ)).await?;
+    let is_all = found.metadata.continue_.as_deref().is_none_or(str::is_empty);
     let is_meant = |event: &Event| {
         let of = &event.involved_object;
         let named = of.kind.clone().zip(of.name.clone());
         named.is_some_and(|named| about.contains(&named))
     };
-    let mut views: Vec<EventView> = found
-        .items
-        .iter()
-        .filter(|event| is_meant(event))
-        .map(view)
-        .collect();
+    let meant = if is_all {
+        found.items
+    } else {
+        drop(found);
+        let asked = about.iter().take(MOST_ASKED);
+        let asked: Vec<_> = asked.map(|named| of_one(events.clone(), fields(named))).collect();
+        let each = futures::stream::iter(asked).buffer_unordered(AT_ONCE);
+        let each: Vec<Vec<Event>> = each.try_collect().await?;
+        each.into_iter().flatten().collect()
+    };
+    let mut views: Vec<EventView> = meant.iter().filter(|event| is_meant(event)).map(view).collect();
     views.sort_by(|one, other| other.last.cmp(&one.last));
     views.truncate(MOST);
     Ok(views)
+}
+
+fn fields((kind, name): &(String, String)) -> String {
+    format!("involvedObject.kind={kind},involvedObject.name={name}")
+}
+
+async fn of_one(events: Api<Event>, fields: String) -> Result<Vec<Event>, RequestError> {
+    let asked = ListParams::default().fields(&fields).limit(MOST_OF_ONE);
+    Ok(events.list(&asked).await?.items)
 }
 
 fn view(event: &Event) -> EventView {

@@ -1,5 +1,6 @@
 //! What somebody may do, by the word of the server.
 
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
@@ -37,4 +38,17 @@ pub async fn may(
     };
     let said = reviews.create(&PostParams::default(), &review).await?;
     Ok(said.status.is_some_and(|status| status.allowed))
+}
+
+/// Who the client is, as the server calls them; `None` where it does not say.
+///
+/// # Errors
+/// The server does not answer.
+pub async fn who(client: &Client) -> Result<Option<String>, RequestError> {
+    let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
+    let said = reviews
+        .create(&PostParams::default(), &SelfSubjectReview::default())
+        .await?;
+    let user = said.status.and_then(|status| status.user_info);
+    Ok(user.and_then(|user| user.username))
 }

@@ -43,21 +43,27 @@ impl std::fmt::Debug for App {
 }
 
 impl App {
-    /// Who asks, if that is known: by a session, or by the token that a proxy sends with each request.
-    pub(crate) async fn visitor(&self, headers: &HeaderMap) -> Option<Visitor> {
+    /// Who asks: by a session, or by the token that a proxy sends with each request.
+    ///
+    /// # Errors
+    /// There is no session; or a token was sent that the server does not take: why, for people.
+    pub(crate) async fn visitor(&self, headers: &HeaderMap) -> Result<Visitor, Option<String>> {
         if let Door::Token(tokens) = &self.door
             && let Some(token) = bearer(headers)
         {
-            let site = tokens.site(token, &self.watches, &self.scope).await.ok()?;
-            let visitor = Session::new(site, token);
-            return visitor.of.is_taken().await.then_some(visitor);
+            let site = tokens.site(token, &self.watches, &self.scope).await?;
+            let visitor = tokens.session(site, token);
+            let is_taken = visitor.of.is_taken().await;
+            return is_taken
+                .then_some(visitor)
+                .ok_or_else(|| Some("it counts no longer".to_owned()));
         }
-        let visitor = self.sessions.admit(headers)?;
+        let visitor = self.sessions.admit(headers).ok_or(None)?;
         if visitor.of.is_taken().await {
-            return Some(visitor);
+            return Ok(visitor);
         }
         self.sessions.end(headers);
-        None
+        Err(None)
     }
 
     /// The entry of a kind that is released from a chart.

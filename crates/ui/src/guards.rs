@@ -31,8 +31,9 @@ pub(crate) async fn with_host(State(app): State<Arc<App>>, request: Request, nex
 
 /// Lets those in who have a session, and nobody from a page of others.
 pub(crate) async fn with_session(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
-    let Some(visitor) = app.visitor(request.headers()).await else {
-        return without_session(&app, &request);
+    let visitor = match app.visitor(request.headers()).await {
+        Ok(visitor) => visitor,
+        Err(refused) => return without_session(&app, &request, refused),
     };
     if is_of_others(&app, &request) {
         return app.message(
@@ -45,7 +46,12 @@ pub(crate) async fn with_session(State(app): State<Arc<App>>, mut request: Reque
     next.run(request).await
 }
 
-fn without_session(app: &App, request: &Request) -> Response {
+fn without_session(app: &App, request: &Request, refused: Option<String>) -> Response {
+    // Whoever comes by a proxy has no other token to give.
+    if let Some(why) = refused {
+        let text = format!("The API server does not take the token that came with the request: {why}");
+        return app.message(StatusCode::UNAUTHORIZED, "The token was not taken", &text);
+    }
     let is_page = request.method() == Method::GET && !request.uri().path().ends_with("/events");
     if is_page && matches!(app.door, Door::Token(_)) {
         return (StatusCode::SEE_OTHER, [(LOCATION, "/login")]).into_response();

@@ -71,7 +71,7 @@ pub enum UiError {
     #[error("failed to ask which kinds the API server has")]
     Discovery(#[from] DiscoveryError),
     /// The system gives no random bytes.
-    #[error("failed to make a code for the page")]
+    #[error("failed to make a secret for the page")]
     Randomness(#[source] getrandom::Error),
     /// The server has stopped.
     #[error("the page is served no longer")]
@@ -113,7 +113,10 @@ impl Ui {
                 let site = Site::start(client, &watches, &scope).await?;
                 (Door::Code(Arc::new(site)), by_code)
             }
-            Login::Token(base) => (Door::Token(Box::new(Tokens::new(*base))), by_token),
+            Login::Token(base) => {
+                let tokens = Tokens::new(*base).map_err(UiError::Randomness)?;
+                (Door::Token(Box::new(tokens)), by_token)
+            }
         };
         let app = App {
             cluster: config.cluster,

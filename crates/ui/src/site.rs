@@ -12,6 +12,7 @@ use steersman_model::ApiKind;
 use steersman_operator::release::Stored;
 use steersman_tree::{Resources, TreeError};
 use steersman_watches::Watches;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -31,14 +32,20 @@ pub(crate) struct Scope {
 /// The cluster with the rights of somebody. What is watched for it ends with it.
 pub(crate) struct Site {
     pub(crate) client: Client,
+    /// What the server calls who looks, where that was asked.
+    pub(crate) user: Option<String>,
     pub(crate) discovery: Discovery,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) feed: Arc<Feed>,
+    /// Who is told of changes takes one of these.
+    streams: Arc<Semaphore>,
     /// When the server was asked last whether it knows who looks.
     checked: Mutex<Instant>,
     _stop: DropGuard,
 }
 
+/// So many who look with the same rights are told of changes at a time: a tab of a browser is one.
+const MOST_STREAMS: usize = 32;
 /// So often the server is asked that, at most.
 const CHECK: Duration = Duration::from_secs(20);
 
@@ -87,9 +94,11 @@ impl Site {
         let feed = Feed::start(&client, &resources, &scope.namespaces, &scope.home, &stop);
         Ok(Self {
             client,
+            user: None,
             discovery,
             kinds,
             feed,
+            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
             checked: Mutex::new(Instant::now()),
             _stop: stop.drop_guard(),
         })
@@ -109,6 +118,11 @@ impl Site {
         }
         *self.lock_checked() = Instant::now();
         true
+    }
+
+    /// Leave to tell somebody of changes, as long as it is held; `None` where too many are told.
+    pub(crate) fn stream(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.streams).try_acquire_owned().ok()
     }
 
     fn lock_checked(&self) -> MutexGuard<'_, Instant> {

@@ -1,8 +1,12 @@
 //! Who gets in.
 
 use std::process::Command;
+use std::time::Instant;
 
-use super::{Page, site};
+use tokio::io::AsyncReadExt as _;
+
+use super::{Page, read_until, site};
+use crate::bench::PATIENCE;
 
 #[tokio::test]
 async fn the_page_is_for_who_has_started_it_alone() {
@@ -81,6 +85,26 @@ async fn the_page_is_for_who_has_started_it_alone() {
     ] {
         assert!(answer.head.contains(said), "{said}: {}", answer.head);
     }
+    // So many tabs are told of changes, and another one when one of them is closed.
+    let mut tabs = Vec::new();
+    for _ in 0..32 {
+        let mut tab = page.send("GET /events?", &page.own(&cookie)).await;
+        read_until(&mut tab, "200 OK").await;
+        tabs.push(tab);
+    }
+    assert_eq!(page.get("/events?", &cookie).await.status, 429);
+    tabs.pop();
+    let begun = Instant::now();
+    loop {
+        let mut tab = page.send("GET /events?", &page.own(&cookie)).await;
+        let mut status = [0; 12];
+        tab.read_exact(&mut status).await.unwrap();
+        if &status == b"HTTP/1.1 200" {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE);
+    }
+    drop(tabs);
     // Nothing of another host, and no code within the page.
     for forbidden in ["https://", "http://", "onclick", "<style", "javascript:"] {
         assert!(!answer.body.contains(forbidden), "{forbidden}: {}", answer.body);

@@ -42,7 +42,7 @@ async fn a_session_costs_its_rows_and_a_page_has_fifty_of_them() {
     account(&bench, &bench.namespace).await;
     let mut before = 0;
     for number in 0..=SESSIONS {
-        let token = token(&bench, &bench.namespace).await;
+        let token = token(&bench).await;
         let cookie = log_in_by(&page, &token).await;
         let begun = std::time::Instant::now();
         let list = loop {

@@ -1,5 +1,6 @@
 //! What a release is made of, and what differs.
 
+use futures::StreamExt as _;
 use serde_json::json;
 
 use super::{Page, site};
@@ -131,4 +132,20 @@ async fn a_release_shows_values_revisions_owners_and_what_would_change_without_i
     for path in others {
         assert_eq!(page.get(&path, &cookie).await.status, 404, "{path}");
     }
+
+    // What others have to tell leaves its own events their place.
+    many_events(&bench).await;
+    page.wait(&address, &cookie, "ReleaseUpgraded").await;
+}
+
+/// More events of others than the server lists at once, and before ours.
+async fn many_events(bench: &Bench) {
+    let events = bench.api("", "v1", "Event", "events");
+    let made = futures::stream::iter(0..1000).map(|number| {
+        let about = json!({"kind": "Pod", "name": "other", "namespace": bench.namespace});
+        let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": format!("a-{number}")},
+            "involvedObject": about, "reason": "Other", "type": "Normal"});
+        bench.create(&events, event)
+    });
+    made.buffer_unordered(16).collect::<Vec<_>>().await;
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Page, between, site};
 use crate::bench::{Bench, PATIENCE};
 
-/// A ServiceAccount that may look at one namespace.
+/// Two accounts that may look at one namespace: `looker`, and the one that each namespace has.
 pub(super) async fn account(bench: &Bench, namespace: &str) {
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "looker", "namespace": namespace}});
     let accounts = bench.api("", "v1", "ServiceAccount", "serviceaccounts");
@@ -18,19 +18,25 @@ pub(super) async fn account(bench: &Bench, namespace: &str) {
         {"apiGroups": [bench.group], "resources": ["*"], "verbs": ["get", "list", "watch"]},
         {"apiGroups": ["", "apps"], "resources": ["*"], "verbs": ["get", "list"]}]});
     bench.create(&bench.api(group, "v1", "Role", "roles"), role).await;
+    let subjects = ["looker", "default"]
+        .map(|name| json!({"kind": "ServiceAccount", "name": name, "namespace": namespace}));
     let binding = json!({"apiVersion": format!("{group}/v1"), "kind": "RoleBinding", "metadata": {"name": "looker"},
         "roleRef": {"apiGroup": group, "kind": "Role", "name": "looker"},
-        "subjects": [{"kind": "ServiceAccount", "name": "looker", "namespace": namespace}]});
+        "subjects": subjects});
     let bindings = bench.api(group, "v1", "RoleBinding", "rolebindings");
     bench.create(&bindings, binding).await;
 }
 
 /// Another token of it.
-pub(super) async fn token(bench: &Bench, namespace: &str) -> String {
-    let accounts: Api<ServiceAccount> = Api::namespaced(bench.client.clone(), namespace);
+pub(super) async fn token(bench: &Bench) -> String {
+    token_of(bench, "looker").await
+}
+
+async fn token_of(bench: &Bench, account: &str) -> String {
+    let accounts: Api<ServiceAccount> = Api::namespaced(bench.client.clone(), &bench.namespace);
     let asked = TokenRequest::default();
     let parameters = PostParams::default();
-    let said = accounts.create_token_request("looker", &parameters, &asked);
+    let said = accounts.create_token_request(account, &parameters, &asked);
     said.await.unwrap().status.unwrap().token.unwrap()
 }
 
@@ -57,7 +63,7 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
     bench.wait_revision("shop", 1).await;
     operator.stop().await.unwrap();
     account(&bench, &bench.namespace).await;
-    let token = token(&bench, &bench.namespace).await;
+    let token = token(&bench).await;
 
     let page = Page::start(&bench, &["--login", "token", "--namespace", &bench.namespace]);
     let own = format!("Host: {}", page.host);
@@ -113,8 +119,24 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
         "{}",
         shown.body
     );
+    // It sends another one from time to time: a form that was opened before that counts, and those of others do not.
+    for (of, status) in [("looker", 409), ("default", 403)] {
+        let by = |token: String| format!("Authorization: Bearer {token}");
+        let head = [own.clone(), by(token_of(&bench, of).await)];
+        let shown = page.ask_with(&format!("GET {pause}"), &head).await.body;
+        let form = format!("token={}", between(&shown, "name=\"token\" value=\"", "\""));
+        let later = by(token_of(&bench, "looker").await);
+        let head = [later, format!("Origin: http://{}", page.host)];
+        let said = page.post(&pause, "", &form, &head).await;
+        assert_eq!(said.status, status, "{of}: {}", said.body);
+    }
     let head = [own.clone(), "Authorization: Bearer wrong".to_owned()];
-    assert_eq!(page.ask_with("GET /", &head).await.status, 303);
+    let refused = page.ask_with("GET /", &head).await;
+    assert!(
+        refused.status == 401 && refused.body.contains("401 Unauthorized"),
+        "{}",
+        refused.body
+    );
     let probe = page
         .ask_with("GET /healthz", &["Host: 10.0.0.1:8080".to_owned()])
         .await;

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -37,7 +38,7 @@ func main() {
 		connection.Close()
 		return
 	case "get":
-		get(os.Args[1])
+		get(os.Args[1], os.Args[2:])
 		return
 	case "pause":
 	default:
@@ -78,10 +79,18 @@ func database() {
 	}()
 }
 
-// get prints the page at a URL, or fails.
-func get(url string) {
+// get prints the page at a URL, or fails. It is asked for with these headers, as `Name: value`.
+func get(url string, headers []string) {
 	client := http.Client{Timeout: time.Second}
-	response, err := client.Get(url)
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	check(err)
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+	}
+	// Of this one, the client has its own.
+	request.Host = request.Header.Get("Host")
+	response, err := client.Do(request)
 	check(err)
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use steersman_cluster::client::connect_by_token;
 use steersman_model::chain;
+use steersman_tree::who;
 use steersman_watches::Watches;
 use tokio::time::Instant;
 
-use super::secret::{Kept, kept, make_room};
+use super::secret::{Kept, kept, make_room, secret};
+use super::sessions::Session;
 use crate::site::{Scope, Site};
 
 /// How long what is known for a token is kept that nobody uses.
@@ -22,16 +24,30 @@ const LONGEST: usize = 16 * 1024;
 /// The cluster for each token. Tokens themselves are kept by their clients alone.
 pub(crate) struct Tokens {
     base: kube::Config,
+    /// Nobody else knows it.
+    secret: String,
     known: Mutex<BTreeMap<Kept, (Instant, Arc<Site>)>>,
 }
 
 impl Tokens {
     /// For who is at this cluster; whom the configuration names does not count.
-    pub(crate) fn new(base: kube::Config) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub(crate) fn new(base: kube::Config) -> Result<Self, getrandom::Error> {
+        Ok(Self {
             base,
+            secret: secret()?,
             known: Mutex::default(),
-        }
+        })
+    }
+
+    /// The session of who sends a token with each request. A proxy sends another one from time to time: a form of somebody is theirs
+    /// still.
+    pub(crate) fn session(&self, site: Arc<Site>, token: &str) -> Session<Arc<Site>> {
+        let own = site.user.as_ref().map(|user| format!("{} {user}", self.secret));
+        let form = own.unwrap_or_else(|| token.to_owned());
+        Session::new(site, &form)
     }
 
     /// The cluster for a token. Whoever has it shares what is watched.
@@ -54,8 +70,11 @@ impl Tokens {
         }
         let client = connect_by_token(&self.base, token.to_owned()).await;
         let client = client.map_err(|error| chain(&error))?;
+        let user = who(&client).await.ok().flatten();
         let site = Site::start(client, watches, scope).await;
-        let site = Arc::new(site.map_err(|error| chain(&error))?);
+        let mut site = site.map_err(|error| chain(&error))?;
+        site.user = user;
+        let site = Arc::new(site);
         let mut known = self.lock();
         make_room(&mut known, MOST, |_| true);
         let (_, site) = known.entry(key).or_insert((Instant::now(), site));

@@ -43,7 +43,7 @@ pub(crate) async fn list_events(
     QueryOf(query): QueryOf<Query>,
 ) -> impl IntoResponse {
     let Visitor { of: site, ended, .. } = visitor;
-    let changes = site.feed.changes();
+    let (changes, of) = (site.feed.changes(), Arc::clone(&site));
     let texts = stream::unfold((changes, site, query), |(mut changes, site, query)| async {
         // Ages change, too.
         let _ = tokio::time::timeout(LOOK, changes.changed()).await;
@@ -55,5 +55,5 @@ pub(crate) async fn list_events(
         let text = rows(&site, &query).render().ok();
         Some((text, (changes, site, query)))
     });
-    events("list", ended, texts)
+    events(("list", &of), ended, texts)
 }

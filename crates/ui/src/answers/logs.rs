@@ -94,7 +94,7 @@ pub(crate) async fn log_events(
 ) -> impl IntoResponse {
     let Visitor { of: site, ended, .. } = visitor;
     let known = redactor(&app, &site, &place, &query).await.ok().flatten();
-    let of = (app, site, place, query);
+    let (told, of) = (Arc::clone(&site), (app, site, place, query));
     let texts = stream::unfold((of, known, 0), |(of, mut known, mut looks)| async move {
         let (app, site, place, query) = &of;
         tokio::time::sleep(AGAIN.max(PACE)).await;
@@ -110,5 +110,5 @@ pub(crate) async fn log_events(
         let text = lines.render().ok();
         Some((text, (of, known, looks)))
     });
-    events("logs", ended, texts)
+    events(("logs", &told), ended, texts)
 }

@@ -94,18 +94,22 @@ fn within<'a>(objects: &'a [ObjectView], is_meant: &dyn Fn(&ObjectId) -> bool) -
 
 /// Tells of each text that is another one than the last, until the session ends.
 fn events(
-    name: &'static str,
+    (name, site): (&'static str, &Site),
     ended: CancellationToken,
     texts: impl Stream<Item = Option<String>> + Send + 'static,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+) -> Response {
+    let Some(leave) = site.stream() else {
+        return (StatusCode::TOO_MANY_REQUESTS, "too many tabs are open\n").into_response();
+    };
     let mut last = String::new();
     let texts = texts.take_until(ended.cancelled_owned());
     let news = texts.filter_map(move |text| {
+        let _held = &leave;
         let news = text.filter(|text| *text != last);
         if let Some(news) = &news {
             last.clone_from(news);
         }
-        std::future::ready(news.map(|news| Ok(Event::default().event(name).data(news))))
+        std::future::ready(news.map(|news| Ok::<_, Infallible>(Event::default().event(name).data(news))))
     });
-    Sse::new(news).keep_alive(KeepAlive::default())
+    Sse::new(news).keep_alive(KeepAlive::default()).into_response()
 }

@@ -57,7 +57,7 @@ pub(crate) async fn release_events(
     Path(place): Path<Place>,
 ) -> impl IntoResponse {
     let Visitor { of: site, ended, .. } = visitor;
-    let changes = site.feed.changes();
+    let (changes, of) = (site.feed.changes(), Arc::clone(&site));
     let texts = stream::unfold(
         (changes, app, site, place),
         |(mut changes, app, site, place)| async {
@@ -75,7 +75,7 @@ pub(crate) async fn release_events(
             Some((text, (changes, app, site, place)))
         },
     );
-    events("release", ended, texts)
+    events(("release", &of), ended, texts)
 }
 
 /// A release as it is now; `None` where there is no such resource.
