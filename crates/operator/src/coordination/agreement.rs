@@ -66,6 +66,8 @@ pub(crate) enum Answer {
     UnderWay(String),
     /// They will not be; why, without secrets.
     Failed(String),
+    /// The same of values that were never there, as they would bring something else with them.
+    KeptOut(String),
 }
 
 /// Where a release is, after it was looked at.
@@ -141,6 +143,8 @@ pub(super) struct Agreement {
     pub(super) wants: Vec<Want>,
     /// Whether these are all that it wants, as somebody has found who could tell.
     pub(super) is_settled: bool,
+    /// Whether it waits for one of them, and has begun nothing behind them.
+    pub(super) waits: bool,
     /// The ends of runs, by their UIDs.
     pub(super) ends: BTreeMap<String, End>,
     /// Runs that nothing waited for while they were under way, by their UIDs: they let nothing through.
@@ -162,7 +166,8 @@ impl Agreement {
             return Some("the release is being looked at".to_owned());
         }
         // Where another revision waits for it, the one that is under way is not gone on with.
-        let is_awaited = |want: &Want| matches!(want.what, Wanted::Gate(_)) && want.name == name;
+        let is_awaited =
+            |want: &Want| self.waits && matches!(want.what, Wanted::Gate(_)) && want.name == name;
         match &self.standing {
             None => Some("the release was not looked at yet".to_owned()),
             Some(_) if self.wants.iter().any(is_awaited) => None,

@@ -40,6 +40,23 @@ impl From<KeptUp> for LastValues {
     }
 }
 
+impl LastValues {
+    /// The same where Helm has deployed a revision since, of these values: what is known of ours alone goes over them.
+    pub(crate) fn under(self, others: Values) -> Self {
+        let mut config = others;
+        let alone = self.alone.unwrap_or_default();
+        for (path, value) in &alone {
+            set(&mut config, path, value.as_ref());
+        }
+        self.overlay.put_over(&mut config);
+        Self {
+            config,
+            alone: Some(alone),
+            ..self
+        }
+    }
+}
+
 /// What procedures make of the values that a resource and its entry give.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct HeldValues {
@@ -53,6 +70,8 @@ pub(crate) struct HeldValues {
 /// What is wanted of a release.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wishes<'a> {
+    /// What is deployed, where the last revision has failed: steps give their values over that.
+    pub(crate) deployed: Option<&'a LastValues>,
     /// What the resource and its entry give.
     pub(crate) own: &'a Values,
     /// What a step gives.
@@ -130,17 +149,18 @@ impl Held {
             let reached = reached_by_step.as_ref().or(reached);
             let [from, to] = [reached, wanted].map(|value| value.cloned().unwrap_or_default());
             let change = trigger.next(&from, &to);
-            if reached_by_step.is_some() || change.is_some() {
+            if reached_by_step.is_some() || change.is_some() || wishes.deployed.is_some() {
                 fixed.push((path.clone(), reached.cloned()));
             }
             changes.extend(change.map(|change| (place, change)));
         }
-        let before = overlay.clone();
+        let base = wishes.deployed.unwrap_or(last);
+        let before = base.overlay.within(&declared);
         if let Some(asked) = asked {
             overlay.change(asked);
         }
-        let is_frozen = (wishes.asked.is_some() || wishes.is_exclusive) && last.alone.is_none();
-        let frozen = is_frozen.then(|| without(&last.config, (&before, &overlay), wishes.own));
+        let is_frozen = (wishes.asked.is_some() || wishes.is_exclusive) && base.alone.is_none();
+        let frozen = is_frozen.then(|| without(&base.config, (&before, &overlay), wishes.own));
         Self {
             values: HeldValues {
                 frozen,

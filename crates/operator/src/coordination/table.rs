@@ -180,14 +180,14 @@ impl Coordination {
         });
     }
 
-    /// The release wants these runs. Where that is `settled` they are all: what has ended besides lets nothing through any
-    /// longer. Else those stay wanted, too, for which another revision waits.
-    pub(crate) fn want(&self, key: &Key, mut wants: Vec<Want>, is_settled: bool) {
+    /// The release wants these runs, and `waits` for one of them or not. Where that `is_settled` they are all: what has ended
+    /// besides lets nothing through any longer. Else those stay wanted, too, for which another revision waits.
+    pub(crate) fn want(&self, key: &Key, mut wants: Vec<Want>, (is_settled, waits): (bool, bool)) {
         let mut state = self.lock();
         let Some(agreement) = state.agreements.get_mut(key) else {
             return;
         };
-        agreement.is_settled = is_settled;
+        (agreement.is_settled, agreement.waits) = (is_settled, waits);
         if !is_settled {
             let is_kept = |want: &&Want| matches!(want.what, Wanted::Gate(_)) && !wants.contains(want);
             let kept: Vec<Want> = agreement.wants.iter().filter(is_kept).cloned().collect();
@@ -204,6 +204,13 @@ impl Coordination {
         if is_news {
             self.wanted.notify_one();
         }
+    }
+
+    /// Leaves those of these runs that the release wants already.
+    pub(crate) fn keep_wanted(&self, key: &Key, wants: &mut Vec<Want>) {
+        let state = self.lock();
+        let agreement = state.agreements.get(key);
+        wants.retain(|want| agreement.is_some_and(|agreement| agreement.wants.contains(want)));
     }
 
     /// Whether an upgrade may wait for runs of a procedure.
@@ -257,7 +264,7 @@ impl Coordination {
             if is_this {
                 (agreement.resource, agreement.standing) = (None, None);
                 agreement.wants.clear();
-                agreement.is_settled = false;
+                (agreement.is_settled, agreement.waits) = (false, false);
             }
             Wakes::Runs.only_if(is_this)
         });

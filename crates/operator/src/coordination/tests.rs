@@ -68,6 +68,7 @@ fn held(
 ) -> (Json, Vec<(usize, Change)>) {
     let (own, asked) = (map(own), asked.map(map));
     let wishes = Wishes {
+        deployed: None,
         own: &own,
         asked: asked.as_ref(),
         is_exclusive,
@@ -88,6 +89,7 @@ fn change(from: i64, to: i64) -> Vec<(usize, Change)> {
 fn what_was_never_deployed_gets_what_its_resource_says() {
     let own = map(json!({"size": 3}));
     let wishes = Wishes {
+        deployed: None,
         own: &own,
         asked: None,
         is_exclusive: false,
@@ -140,6 +142,7 @@ fn values_of_steps_stay_until_they_are_taken_out() {
     // A procedure that is gone keeps nothing up.
     let own = map(own);
     let wishes = Wishes {
+        deployed: None,
         own: &own,
         asked: None,
         is_exclusive: false,
@@ -210,6 +213,11 @@ fn who_is_to_be_alone_waits_for_all_others_and_they_for_it() {
         what: gate(),
         name: "awaited".to_owned(),
     });
+    assert!(
+        agreement.in_the_way(("c", "awaited"), true).is_some(),
+        "the revision that it was for is under way behind it"
+    );
+    agreement.waits = true;
     assert!(agreement.in_the_way(("c", ""), true).is_some());
     assert_eq!(
         agreement.in_the_way(("c", "awaited"), true),

@@ -48,6 +48,14 @@ impl StepError {
         }
     }
 
+    pub(super) fn secrets(job: &str, source: RequestError) -> Self {
+        Self::Request {
+            attempt: "read",
+            what: format!("the Secrets of Job {job}"),
+            source,
+        }
+    }
+
     pub(super) fn lost() -> Self {
         Self::Lost
     }

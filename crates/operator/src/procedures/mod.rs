@@ -17,6 +17,7 @@ mod due;
 mod error;
 mod index;
 mod job;
+mod job_secrets;
 mod known;
 mod lost;
 mod observe;
@@ -32,6 +33,7 @@ mod subject;
 mod tell;
 #[cfg(test)]
 mod tests;
+mod words;
 mod work;
 
 pub use cache::ProcedureCache;

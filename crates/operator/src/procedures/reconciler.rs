@@ -8,8 +8,8 @@ use kube::api::DynamicObject;
 use serde_json::json;
 use steersman_cluster::discovery::Resource;
 use steersman_model::chain;
-use steersman_watches::procedure::Procedure;
 use steersman_watches::procedure::names::{BEGUN, RUN_FINALIZER};
+use steersman_watches::procedure::{Procedure, Work};
 use tracing::Instrument as _;
 
 use super::cache::ProcedureCache;
@@ -39,6 +39,8 @@ const STOPPING: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_secs(10);
 /// How soon a Job is looked at again that its watch should tell of: somebody may have taken the labels off by which it does.
 const CHECK: Duration = Duration::from_mins(1);
+/// So long the last steps wait for a revision with their values, where nothing says how long.
+const LAST_VALUES: Duration = Duration::from_mins(10);
 
 /// Carries out the runs of one procedure.
 #[derive(Clone)]
@@ -274,8 +276,14 @@ impl ProcedureReconciler {
         let of_steps = self.procedure.timeout;
         let is_over = record.is_over(&self.procedure);
         let of_step = self.step(&open.name).and_then(|step| step.timeout);
-        // A Job of what follows in any case has the same time for itself: one that never ends would hold up all others.
-        let of_step = of_step.or(of_steps.filter(|_| is_over && open.job.is_some()));
+        // What follows in any case has the same time for itself, but for what waits: one that never ends would hold up all others.
+        let gives_values = self
+            .step(&open.name)
+            .is_some_and(|step| matches!(step.work, Work::Values(_)));
+        let follows = |acts: bool| is_over && acts;
+        let of_step = of_step
+            .or(of_steps.filter(|_| follows(open.job.is_some() || gives_values)))
+            .or(follows(gives_values).then_some(LAST_VALUES));
         let of_run = of_steps.filter(|_| !is_over);
         let after = |begun: Timestamp, time: Option<Duration>| begun.checked_add(time?).ok();
         [after(open.begun, of_step), after(record.begun, of_run)]
@@ -313,10 +321,7 @@ impl ProcedureReconciler {
             Action::Begin => self.begin(session, now).await?,
             Action::TakeUp => self.take_up(session, now).await?,
             Action::Make => self.make(session, stop).await?,
-            // What the Secrets held when it was made, nobody knows.
-            Action::NoteJob(uid) => {
-                self.note(session, |record| record.note_job(&uid, None)).await?;
-            }
+            Action::NoteJob(uid) => self.note(session, |record| record.note_job(&uid)).await?,
             Action::StopJob if session.record.is_none() => self.stop_all(session).await?,
             Action::StopJob => self.stop_job(session, stop).await?,
             Action::NoteOutcome(outcome) => self.note_outcome(session, outcome, stop).await?,

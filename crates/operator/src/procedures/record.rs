@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use steersman_model::Digest;
 use steersman_watches::procedure::{Change, Procedure, Step};
 
 use crate::release::{Signable, Signature, SigningKeys, Verdict, feed_field};
@@ -67,10 +66,6 @@ pub struct StepRecord {
     /// The UID of its Job, once there is one. Its name follows from the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// What the Secrets held then that its Job names: HMAC-SHA256 with the key that signs, which tells nothing else of it. Absent
-    /// where it names none, or that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub secrets: Option<Digest>,
     /// What has come of it; absent while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
@@ -92,6 +87,18 @@ pub enum Outcome {
     Succeeded,
     /// It has failed, for this reason, without secrets.
     Failed(String),
+    /// The same of values that the release has never got, as they would have brought something else with them.
+    KeptOut(String),
+}
+
+impl Outcome {
+    /// Why it has not succeeded.
+    pub fn failure(&self) -> Option<&str> {
+        match self {
+            Self::Succeeded => None,
+            Self::Failed(why) | Self::KeptOut(why) => Some(why),
+        }
+    }
 }
 
 /// Why a run does not go on, other than by a step that has failed.
@@ -240,10 +247,9 @@ impl ProcedureRecord {
     }
 
     /// The Job of the step that is under way is this one.
-    pub fn note_job(&mut self, uid: &str, secrets: Option<Digest>) {
+    pub fn note_job(&mut self, uid: &str) {
         if let Some(step) = self.steps.last_mut() {
             step.job = Some(uid.to_owned());
-            step.secrets = secrets;
         }
     }
 
@@ -254,7 +260,7 @@ impl ProcedureRecord {
         };
         // A step that was late may be begun again.
         let stop = stop.filter(|stop| stop.is_of_run());
-        if let (Outcome::Failed(_), Some(stop)) = (&outcome, stop) {
+        if let (Some(_), Some(stop)) = (outcome.failure(), stop) {
             self.failure.get_or_insert_with(|| stop.words().to_owned());
             self.cancelled |= *stop == Stop::Cancelled;
         }
@@ -274,9 +280,10 @@ impl ProcedureRecord {
         }
         if let Some(StepRecord {
             name,
-            outcome: Some(Outcome::Failed(why)),
+            outcome: Some(outcome),
             ..
         }) = self.steps.last()
+            && let Some(why) = outcome.failure()
         {
             let failure = format!("step {name}: {why}");
             self.failure.get_or_insert(failure);
@@ -291,7 +298,6 @@ impl ProcedureRecord {
                 remade: 0,
                 begun: now,
                 job: None,
-                secrets: None,
                 outcome: None,
                 ended: None,
             }),
@@ -306,7 +312,10 @@ impl ProcedureRecord {
             return false;
         };
         let is_of_end = procedure.finally.iter().any(|one| one.name == step.name);
-        let may = matches!(step.outcome, Some(Outcome::Failed(_)))
+        let may = step
+            .outcome
+            .as_ref()
+            .is_some_and(|outcome| outcome.failure().is_some())
             && step.attempt.saturating_sub(step.remade) <= procedure.retries
             && (!has_failed || is_of_end);
         if may {
@@ -316,7 +325,6 @@ impl ProcedureRecord {
                 remade: step.remade,
                 begun: now,
                 job: None,
-                secrets: None,
                 outcome: None,
                 ended: None,
             };
@@ -331,7 +339,6 @@ impl ProcedureRecord {
             step.remade = step.remade.saturating_add(1);
             step.begun = now;
             step.job = None;
-            step.secrets = None;
         }
     }
 

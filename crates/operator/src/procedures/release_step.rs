@@ -81,14 +81,16 @@ impl ProcedureReconciler {
         match self.procedures.coordination().ask(&session.run.key(), asked) {
             Some(Answer::Done) => Seen::Ended(Outcome::Succeeded),
             Some(Answer::Failed(words)) => Seen::Ended(Outcome::Failed(cut(&words).to_owned())),
+            Some(Answer::KeptOut(words)) => Seen::Ended(Outcome::KeptOut(cut(&words).to_owned())),
             Some(Answer::UnderWay(words)) => Seen::Running(cut(&words).to_owned()),
             None => Seen::Running("the release gets other values".to_owned()),
         }
     }
 
-    /// The paths of the values that steps of the run have given, or tried to.
+    /// The paths of the values that steps of the run may have put there: of all that were begun, and not kept out.
     fn put_there(&self, session: &Session) -> Vec<Vec<String>> {
         let begun = session.record.iter().flat_map(|record| &record.steps);
+        let begun = begun.filter(|step| !matches!(step.outcome, Some(Outcome::KeptOut(_))));
         let begun: BTreeSet<&str> = begun.map(|step| step.name.as_str()).collect();
         let steps = self
             .procedure

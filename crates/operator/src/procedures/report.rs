@@ -164,7 +164,7 @@ fn steps(
         let (state, why) = match &recorded.outcome {
             None => ("Running", None),
             Some(Outcome::Succeeded) => ("Succeeded", None),
-            Some(Outcome::Failed(why)) => ("Failed", Some(cut(why))),
+            Some(Outcome::Failed(why) | Outcome::KeptOut(why)) => ("Failed", Some(cut(why))),
         };
         told.insert("state".to_owned(), state.into());
         told.insert("attempt".to_owned(), recorded.attempt.into());

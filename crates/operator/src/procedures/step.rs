@@ -6,27 +6,39 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Preconditions, PropagationPolicy};
 use serde_json::{Map, Value};
-use steersman_model::{CUT, CUT_OFF, Digest, chain};
+use steersman_model::chain;
+use steersman_watches::procedure::names::SECRETS;
 use steersman_watches::procedure::{Step, Work};
 
 use super::error::StepError;
-use super::job::{JobSecrets, finalizers_but_ours, marked, secrets_of, words_of};
+use super::job::{annotate, finalizers_but_ours, marked, words_of};
+use super::job_secrets::{JobSecrets, Place, places_of, redactor_of};
 use super::reconciler::ProcedureReconciler;
 use super::record::{Outcome, ProcedureRecord, StepRecord, Stop};
-use super::report::{cut, result_of};
+use super::report::cut;
 use super::session::Session;
+use super::words::{masked_result, masked_words, reason_alone};
 use crate::reconcile::{StepPlace, StepTemplate, patch_finalizers};
-use crate::status::Redactor;
+use crate::status::{LearningRedactor, Redactor};
 
-/// So much of what a Job says is looked at, in bytes: the kubelet takes no more of a container.
-const MOST_SAID: usize = 4096;
+/// So often a Job is rendered until it has something of no other Secrets than those that were read before.
+const RENDERINGS: usize = 3;
+const NOT_SHOWN: &str = "(not shown: what is secret in it is not known)";
+
+/// What is known at the end of a Job.
+struct Said {
+    /// By its containers.
+    words: Option<String>,
+    /// What masks that, and what it says of itself; `None` where nobody knows.
+    redactor: Option<Redactor>,
+}
 
 impl ProcedureReconciler {
     /// Makes the Job of the step that is under way. What can't be rendered, or is refused, is the step's failure.
     pub(super) async fn make(&self, session: &mut Session, stop: Option<&Stop>) -> Result<(), StepError> {
         let made = self.try_make(session).await;
         match made {
-            Ok(Some((uid, secrets))) => self.note(session, |record| record.note_job(&uid, secrets)).await,
+            Ok(Some(uid)) => self.note(session, |record| record.note_job(&uid)).await,
             // Its file has nothing to do.
             Ok(None) => self.note_outcome(session, Outcome::Succeeded, stop).await,
             Err(error) if error.is_transient() => Err(error),
@@ -35,24 +47,6 @@ impl ProcedureReconciler {
                 self.note_outcome(session, Outcome::Failed(words), stop).await
             }
         }
-    }
-
-    async fn secrets_of(
-        &self,
-        place: &StepPlace,
-        name: &str,
-        job: &Value,
-        had: Option<&BTreeSet<(String, String)>>,
-    ) -> Result<Option<JobSecrets>, StepError> {
-        let Some(had) = had else {
-            return Ok(None);
-        };
-        let secrets = secrets_of(&place.client, &place.namespace, job, had).await;
-        secrets.map_err(|source| StepError::Request {
-            attempt: "read",
-            what: format!("the Secrets of Job {name}"),
-            source,
-        })
     }
 
     /// The Job of that name, unless it is another one.
@@ -67,8 +61,8 @@ impl ProcedureReconciler {
         Ok(found.filter(|found| found.metadata.uid.as_deref() == Some(uid)))
     }
 
-    /// Gives the UID of the new Job, and what the Secrets held before that it names; `None` where there is none to be made.
-    async fn try_make(&self, session: &Session) -> Result<Option<(String, Option<Digest>)>, StepError> {
+    /// Gives the UID of the new Job; `None` where there is none to be made.
+    async fn try_make(&self, session: &Session) -> Result<Option<String>, StepError> {
         let (Some(place), Some(resource)) = (&session.place, &session.resource) else {
             return Err(StepError::lost());
         };
@@ -78,24 +72,14 @@ impl ProcedureReconciler {
         let Work::Job(job) = &step.work else {
             return Err(StepError::lost());
         };
-        let parameters = session.run.parameters(&self.procedure).unwrap_or_default();
-        let template = self.template(session, &job.file, &parameters, open);
-        let share = Arc::clone(&session.share);
-        let made = self.releases.step_job(resource.clone(), share, template).await?;
-        let Some(object) = &made.object else {
+        let of = (open, job.file.as_str());
+        let Some((value, redactor)) = self.rendered(session, (place, resource), of).await? else {
             return Ok(None);
         };
-        let owner = self.owner(&session.run, place);
-        let name = session.job_name(open);
-        let value = marked(object, &owner, &name);
-        let secrets = self
-            .secrets_of(place, &name, &value, made.secrets.as_ref())
-            .await?;
-        let secrets = secrets.and_then(|secrets| secrets.digest(&self.releases.signing_keys()));
-        let jobs = place.jobs();
+        let (jobs, name) = (place.jobs(), session.job_name(open));
         let written = crate::apply::apply_new(&jobs, &name, &value).await;
         let written: ObjectMeta = written.map_err(|error| StepError::Refused {
-            words: made.redactor.mask(&chain(&error)),
+            words: redactor.mask(&chain(&error)),
             is_transient: error.is_transient() || error.is_conflict(),
             retry_after: error.retry_after(),
             name: name.clone(),
@@ -105,8 +89,58 @@ impl ProcedureReconciler {
             .dependents()
             .note_made(&session.run.uid, &id, &written);
         tracing::info!(job = %name, step = %open.name, attempt = open.attempt, "Running step of procedure");
-        let uid = written.uid.ok_or_else(StepError::lost)?;
-        Ok(Some((uid, secrets)))
+        Ok(Some(written.uid.ok_or_else(StepError::lost)?))
+    }
+
+    /// The Job of a step as it is made, with a note of the Secrets that it has something of. These are read before it is rendered:
+    /// what they hold then is what it has, or they have changed since.
+    async fn rendered(
+        &self,
+        session: &Session,
+        (place, resource): (&StepPlace, &DynamicObject),
+        (open, file): (&StepRecord, &str),
+    ) -> Result<Option<(Value, Arc<LearningRedactor>)>, StepError> {
+        let parameters = session.run.parameters(&self.procedure).unwrap_or_default();
+        let template = self.template(session, file, &parameters, open);
+        let (owner, name) = (self.owner(&session.run, place), session.job_name(open));
+        let mut before = JobSecrets::default();
+        for last in (0..RENDERINGS).rev() {
+            let share = Arc::clone(&session.share);
+            let made = self.releases.step_job(resource.clone(), share, template.clone());
+            let made = made.await?;
+            let Some(object) = &made.object else {
+                return Ok(None);
+            };
+            let mut value = marked(object, &owner, &name);
+            let had = made.secrets.as_ref();
+            let places = had.and_then(|had| places_of(&place.namespace, &value, had));
+            let read = match &places {
+                Some(places) if before.are_of(places) => {
+                    let keys = self.releases.signing_keys();
+                    if let Some(note) = before.note((&session.run.uid, &name), &keys) {
+                        annotate(&mut value, SECRETS, note);
+                    }
+                    None
+                }
+                Some(places) if last > 0 => self.read_secrets(place, &name, places).await?,
+                _ => None,
+            };
+            match read {
+                Some(secrets) => before = secrets,
+                None => return Ok(Some((value, made.redactor))),
+            }
+        }
+        Ok(None)
+    }
+
+    async fn read_secrets(
+        &self,
+        place: &StepPlace,
+        name: &str,
+        places: &BTreeSet<Place>,
+    ) -> Result<Option<JobSecrets>, StepError> {
+        let read = JobSecrets::read(&place.client, places).await;
+        read.map_err(|source| StepError::secrets(name, source))
     }
 
     fn template<'a>(
@@ -157,25 +191,32 @@ impl ProcedureReconciler {
         outcome: Outcome,
         stop: Option<&Stop>,
     ) -> Result<(), StepError> {
-        let (said, redactor) = self.said(session, &outcome).await?;
-        let masked = |said: &str| match &redactor {
-            Some(redactor) => masked_result(said, redactor),
-            None => "(not shown: what is secret in it is not known)".into(),
-        };
+        let said = self.said(session, &outcome).await?;
         let mut result = None;
         let outcome = match (outcome, said) {
-            (Outcome::Succeeded, Some(said)) => {
-                result = Some(masked(&said));
+            (outcome @ Outcome::KeptOut(_), _) | (outcome, None) => outcome,
+            (Outcome::Succeeded, Some(Said { words, redactor })) => {
+                let masked = |said: String| match &redactor {
+                    Some(redactor) => masked_result(&said, redactor),
+                    None => NOT_SHOWN.into(),
+                };
+                result = words.map(masked);
                 Outcome::Succeeded
             }
-            (Outcome::Failed(why), Some(said)) => {
-                let said = match masked(&said) {
-                    Value::String(text) => text,
-                    value => value.to_string(),
+            (Outcome::Failed(why), Some(Said { words, redactor })) => {
+                let told = match &redactor {
+                    Some(redactor) => {
+                        let said = words.map(|said| masked_words(&said, redactor));
+                        [Some(redactor.mask(&why)), said]
+                    }
+                    None => [
+                        Some(reason_alone(&why).to_owned()),
+                        words.map(|_| NOT_SHOWN.to_owned()),
+                    ],
                 };
-                Outcome::Failed(cut(&[why, said].join("; ")).to_owned())
+                let told: Vec<String> = told.into_iter().flatten().collect();
+                Outcome::Failed(cut(&told.join("; ")).to_owned())
             }
-            (outcome, None) => outcome,
         };
         let now = (self.now)();
         self.note(session, |record| {
@@ -187,27 +228,24 @@ impl ProcedureReconciler {
         Ok(())
     }
 
-    /// What the Job of the step has said at its end, and what masks it.
-    async fn said(
-        &self,
-        session: &Session,
-        outcome: &Outcome,
-    ) -> Result<(Option<String>, Option<Redactor>), StepError> {
+    /// What the Job of the step has said at its end, and what masks it; `None` where there is no Job.
+    async fn said(&self, session: &Session, outcome: &Outcome) -> Result<Option<Said>, StepError> {
         let (Some((open, step)), Some(place), Some(resource)) =
             (self.open_step(session), &session.place, &session.resource)
         else {
-            return Ok((None, None));
+            return Ok(None);
         };
         let (Work::Job(job), Some(uid)) = (&step.work, &open.job) else {
-            return Ok((None, None));
+            return Ok(None);
         };
         let name = session.job_name(open);
         let Some(found) = self.job(place, &name, uid).await? else {
-            return Ok((None, None));
+            return Ok(None);
         };
-        let said = words_of(&place.client, &found.metadata, *outcome == Outcome::Succeeded).await;
-        let said = match said {
-            Ok(said) => said,
+        let has_succeeded = *outcome == Outcome::Succeeded;
+        let words = words_of(&place.client, &found.metadata, has_succeeded).await;
+        let words = match words {
+            Ok(words) => words,
             Err(error) if error.is_transient() => {
                 return Err(StepError::Request {
                     attempt: "read the pods of",
@@ -218,30 +256,37 @@ impl ProcedureReconciler {
             // Nobody may look at pods: what they say is not known.
             Err(_) => None,
         };
-        if said.is_none() {
-            return Ok((None, None));
+        if words.is_none() && has_succeeded {
+            return Ok(None);
         }
+        let keys = self.releases.signing_keys();
+        let of_job = redactor_of(
+            &place.client,
+            (&found.metadata, &found.data),
+            &session.run.uid,
+            &keys,
+        );
+        let of_job = of_job.await.map_err(|source| StepError::secrets(&name, source))?;
+        let Some(mut redactor) = of_job else {
+            return Ok(Some(Said {
+                words,
+                redactor: None,
+            }));
+        };
         let parameters = session.run.parameters(&self.procedure).unwrap_or_default();
         let template = self.template(session, &job.file, &parameters, open);
         let share = Arc::clone(&session.share);
-        let rendered = self.releases.step_job(resource.clone(), share, template).await;
-        // What admission has added to it was not there when they were looked at.
-        let made = rendered.as_ref().ok();
-        let had = made.and_then(|made| made.secrets.as_ref());
-        let as_made = match made.and_then(|made| made.object.as_ref()) {
-            Some(object) => self.secrets_of(place, &name, &object.value, had).await?,
-            None => None,
+        let of_release = self.releases.redactor_of_step(resource.clone(), share, template);
+        let redactor = match of_release.await {
+            Ok(Some(of_release)) => {
+                redactor.extend(of_release);
+                redactor.add_values(&Value::Object(parameters));
+                Some(redactor)
+            }
+            Err(error) if error.is_transient() => return Err(error.into()),
+            Ok(None) | Err(_) => None,
         };
-        let keys = self.releases.signing_keys();
-        let are_those = as_made.is_some_and(|secrets| secrets.are_those(open.secrets.as_ref(), &keys));
-        let secrets = self.secrets_of(place, &name, &found.data, had).await?;
-        let secrets = secrets.filter(|_| are_those);
-        let (Ok(rendered), Some(JobSecrets { mut redactor, .. })) = (rendered, secrets) else {
-            return Ok((said, None));
-        };
-        redactor.extend(rendered.redactor.snapshot());
-        redactor.add_values(&Value::Object(parameters));
-        Ok((said, Some(redactor)))
+        Ok(Some(Said { words, redactor }))
     }
 
     /// The Job of the last step, which has ended, may go.
@@ -321,38 +366,4 @@ pub(super) async fn delete_job(
         }),
         _ => Ok(()),
     }
-}
-
-/// What a Job has said, masked as it is written, and once more where it is JSON, in which a secret may be written in many ways.
-pub(super) fn masked_result(said: &str, redactor: &Redactor) -> Value {
-    masked_value(result_of(&redactor.mask(&bounded(said))), redactor)
-}
-
-fn masked_value(value: Value, redactor: &Redactor) -> Value {
-    match value {
-        Value::String(text) => redactor.mask(&text).into(),
-        Value::Array(items) => items
-            .into_iter()
-            .map(|item| masked_value(item, redactor))
-            .collect(),
-        Value::Object(map) => {
-            let masked = map
-                .into_iter()
-                .map(|(key, item)| (redactor.mask(&key), masked_value(item, redactor)));
-            Value::Object(masked.collect())
-        }
-        other => other,
-    }
-}
-
-/// What a Job has said, as far as it is looked at: either end may lie within a secret.
-fn bounded(text: &str) -> String {
-    let end = text.floor_char_boundary(MOST_SAID);
-    let start = text.get(..end).unwrap_or_default();
-    let cut_off = if end < text.len() {
-        CUT_OFF.to_string()
-    } else {
-        String::new()
-    };
-    format!("{CUT}{start}{cut_off}")
 }

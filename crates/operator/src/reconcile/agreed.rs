@@ -66,6 +66,9 @@ impl ReconcileSettings {
         };
         let own = own_values(session, self)?;
         let wishes = Wishes {
+            deployed: known
+                .and_then(KnownRelease::values_before_failure)
+                .map(Arc::as_ref),
             own: &own,
             asked: directions.asked.as_ref().map(|asked| &asked.values),
             is_exclusive: directions.exclusive.is_some(),
@@ -163,12 +166,19 @@ impl Observer<'_> {
         } else {
             None
         };
+        // What it depends on comes first: no run is made before that, but those that are there already may be for this revision.
+        let depends = cache.waiting.as_ref().is_some_and(Waiting::is_for_dependencies);
+        let is_told = begins && depends && is_free && !self.sources.are_named(session);
+        if is_told {
+            self.before(session, (current, cache.known.as_ref()), observed, &mut wants)?;
+            coordination.keep_wanted(&session.key(), &mut wants);
+        }
         let gates = wants.iter().filter(|want| matches!(want.what, Wanted::Gate(_)));
         let passed = gates.filter(|want| self.gate(session, want, COMES_AFTER).is_none());
         cache.agreed.behind = passed.map(|want| want.name.clone()).collect();
         // While others hold the release, or what was tried last is tried again, nobody can tell what it wants after that.
-        let is_settled = is_free && !is_waiting && !is_refused && (begins || is_deployed);
-        coordination.want(&session.key(), wants, is_settled);
+        let is_settled = is_free && (!is_waiting || is_told) && !is_refused && (begins || is_deployed);
+        coordination.want(&session.key(), wants, (is_settled, waiting.is_some()));
         let overlay = || {
             cache
                 .known
@@ -296,18 +306,18 @@ impl Observer<'_> {
             !is_of_others(last) && (&reached.config, &reached.overlay) == (&current.own_values, wanted)
         });
         let is_deployed = last.is_some_and(|(_, last)| last.status == ReleaseStatus::Deployed);
-        let failed = || {
+        let kept_out = || {
             let words = waiting.message();
             let words = format!(
                 "the release would get more than its values with them, such as another chart, and {words}"
             );
-            Answer::Failed(words)
+            Answer::KeptOut(words)
         };
         let answer = match known.filter(|_| asked.is_of_end) {
             _ if is_deployed => Answer::Done,
             Some(known) if known.values.has_to_take_off(wanted, &asked.put_there) => return Ok(None),
             Some(known) if known.values.has(wanted) => Answer::Done,
-            _ => failed(),
+            _ => kept_out(),
         };
         Ok(Some((waiting, answer)))
     }

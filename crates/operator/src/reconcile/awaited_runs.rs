@@ -25,15 +25,23 @@ pub(super) fn gates(
     let Some(last) = last.filter(|last| last.deployed_before) else {
         return Ok(Vec::new());
     };
-    let reached = known.and_then(KnownRelease::last_values);
-    let values = reached.map_or(Value::Null, |last| Value::Object(last.config.clone()));
+    // What has failed is in the way as much as what is deployed.
+    let reached: Vec<&LastValues> = known.map(KnownRelease::reached).unwrap_or_default();
     let next = Value::Object(current.own_values.clone());
-    let is_other = is_of_others(last) || reached.is_none_or(|reached| is_other_chart(reached, current));
-    // Nobody knows which of its values an object has.
-    let is_other = is_other || reached.is_some_and(|reached| reached.sources != current.sources);
     let applies = |procedure: &Procedure| {
-        let mut before = procedure.before.iter();
-        before.any(|before| before.applies(&values, &next, is_other))
+        let applies = |values: &Value, is_other: bool| {
+            let mut before = procedure.before.iter();
+            before.any(|before| before.applies(values, &next, is_other))
+        };
+        let differs = |reached: &&LastValues| {
+            // Nobody knows which of its values an object has.
+            let is_other = is_other_chart(reached, current) || reached.sources != current.sources;
+            applies(
+                &Value::Object(reached.config.clone()),
+                is_other || is_of_others(last),
+            )
+        };
+        reached.is_empty() && applies(&Value::Null, true) || reached.iter().any(differs)
     };
     let all = settings.procedures.iter().enumerate();
     let places: Vec<usize> = all

@@ -105,6 +105,11 @@ impl Waiting {
     }
 
     /// Values can't be had from where they are to come from.
+    /// Whether others have to be ready first.
+    pub(super) fn is_for_dependencies(&self) -> bool {
+        self.what == Awaited::Dependencies
+    }
+
     pub(super) fn for_values(unusable: Unusable) -> Self {
         Self {
             message: unusable.message,

@@ -155,9 +155,19 @@ impl KnownValues {
             let has_failed = stored.record.info.status == ReleaseStatus::Failed;
             has_failed && snapshot.undone > 0 && snapshot.undoing.is_none()
         };
+        let ours = replaced(deployed, revisions).or_else(|| deployed.and_then(values_of));
+        let of_others = newest.filter(|newest| !newest.is_signed() && newest.is_in_effect());
+        let deployed = match of_others {
+            // What ours does not say is as it is now.
+            Some(others) => {
+                let config = others.record.config.clone().unwrap_or_default();
+                ours.map(|ours| Arc::new(ours.under(config)))
+            }
+            None => ours.map(Arc::new),
+        };
         Self {
-            newest: newest.and_then(values_of),
-            deployed: replaced(deployed, revisions).or_else(|| deployed.and_then(values_of)),
+            newest: newest.and_then(values_of).map(Arc::new),
+            deployed,
             is_undone: newest.is_some_and(is_undone),
             behind: revisions.iter().flat_map(behind).collect(),
         }
@@ -215,21 +225,27 @@ fn behind(stored: &Stored) -> Vec<String> {
 
 /// What procedures kept up in the last revision that Helm has put its own in the place of, where that is not before ours in
 /// effect: nothing else is known of it.
-fn replaced(own: Option<&Stored>, revisions: &[Stored]) -> Option<Arc<LastValues>> {
+fn replaced(own: Option<&Stored>, revisions: &[Stored]) -> Option<LastValues> {
     let told = revisions
         .iter()
         .filter_map(|stored| stored.snapshot.next.as_ref());
     let is_lost = |revision: Revision| {
         let mut lost = revisions.iter().filter(|lost| lost.record.version == revision);
-        lost.any(|lost| !lost.is_signed() && lost.is_in_effect())
+        lost.any(|lost| !lost.is_signed() && (lost.is_in_effect() || is_gone(lost)))
     };
     let own = own.map(|own| own.record.version);
     let last = told.max_by_key(|next| next.revision)?;
-    (Some(last.revision) > own && is_lost(last.revision)).then(|| Arc::new(last.clone().into()))
+    (Some(last.revision) > own && is_lost(last.revision)).then(|| last.clone().into())
+}
+
+/// Whether Helm has uninstalled it, and kept its history.
+fn is_gone(stored: &Stored) -> bool {
+    use ReleaseStatus::{Uninstalled, Uninstalling};
+    matches!(stored.record.info.status, Uninstalled | Uninstalling)
 }
 
 /// The values of a revision; nobody vouches for those of one that is not signed.
-fn values_of(stored: &Stored) -> Option<Arc<LastValues>> {
+fn values_of(stored: &Stored) -> Option<LastValues> {
     let values = || LastValues {
         overlay: stored.snapshot.overlay.clone(),
         config: stored.record.config.clone().unwrap_or_default(),
@@ -237,7 +253,7 @@ fn values_of(stored: &Stored) -> Option<Arc<LastValues>> {
         sources: stored.snapshot.values_from.clone(),
         alone: None,
     };
-    stored.is_signed().then(|| Arc::new(values()))
+    stored.is_signed().then(values)
 }
 
 /// Inputs that are not tried again for [`REFUSAL_TIME`], as they would fail in the same way.
@@ -302,6 +318,21 @@ impl KnownRelease {
     pub(super) fn last_values(&self) -> Option<&Arc<LastValues>> {
         self.last.as_ref().filter(|last| last.deployed_before)?;
         self.values.last()
+    }
+
+    /// What is deployed, where the last revision has failed.
+    pub(super) fn values_before_failure(&self) -> Option<&Arc<LastValues>> {
+        let last = self.last.as_ref();
+        last.filter(|last| last.status == ReleaseStatus::Failed && last.deployed_before)?;
+        self.values.deployed.as_ref()
+    }
+
+    /// What the last revision and the deployed one are made of, as far as they are two.
+    pub(super) fn reached(&self) -> Vec<&LastValues> {
+        let last = self.last_values();
+        let deployed = self.values.deployed.as_ref().filter(|_| last.is_some());
+        let other = deployed.filter(|deployed| last.is_none_or(|last| !Arc::ptr_eq(last, deployed)));
+        last.into_iter().chain(other).map(Arc::as_ref).collect()
     }
 }
 
@@ -631,7 +662,7 @@ impl ReleaseCache {
         });
         known.lookups.clone_from(&stored.snapshot.lookups);
         if self.keeps_values {
-            known.values.newest = values_of(stored);
+            known.values.newest = values_of(stored).map(Arc::new);
             known.values.is_undone = false;
         }
         known.note_stages(stored);
@@ -658,7 +689,7 @@ impl ReleaseCache {
     pub(super) fn note_deployed(&mut self, stored: &Stored, inputs: Option<Inputs>, notes: String) {
         self.lookups_differ = None;
         let revision = stored.record.version;
-        let values = values_of(stored).filter(|_| self.keeps_values);
+        let values = values_of(stored).filter(|_| self.keeps_values).map(Arc::new);
         let before = self
             .known
             .as_mut()

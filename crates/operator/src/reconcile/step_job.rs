@@ -15,17 +15,18 @@ use steersman_watches::Subject;
 
 use super::Reconciler;
 use super::error::ReconcileError;
-use super::plan::Bounds;
+use super::plan::{Bounds, in_effect};
 use super::release_cache::{KnownRelease, ReleaseCache};
-use super::secrets::{is_of_secrets, may_be_more};
+use super::secrets::{is_of_secrets, may_be_more, secrets_of};
 use super::session::{PreparedRelease, Session};
 use crate::budget::Share;
 use crate::coordination::HeldValues;
 use crate::dependents::Dependents;
 use crate::release::{SigningKeys, StoredSource};
-use crate::status::{EventReason, LearningRedactor, reference};
+use crate::status::{EventReason, LearningRedactor, Redactor, reference};
 
 /// What a step renders its Job from.
+#[derive(Clone)]
 pub(crate) struct StepTemplate<'a> {
     /// A file of the chart, outside of its templates.
     pub(crate) file: &'a str,
@@ -89,22 +90,21 @@ impl StepPlace {
     }
 }
 
-/// The Secrets that a Job has something of besides those that it names.
+/// The Secrets that a Job has something of besides those that it names. `None` where they are not known by their names.
 fn secrets_had(session: &Session, sources: &[StoredSource]) -> Option<BTreeSet<(String, String)>> {
     let looked_up = session.progress.lookups().unwrap_or_default();
-    let of_secrets = looked_up.iter().filter(|answer| is_of_secrets(answer));
-    // What was in a list is not known by names.
-    let names = of_secrets
+    if may_be_more(&looked_up) {
+        return None;
+    }
+    let found = looked_up
+        .iter()
+        .filter(|answer| is_of_secrets(answer) && answer.found_secrets().is_some());
+    let names = found
         .map(|answer| (!answer.name.is_empty()).then(|| (answer.namespace.clone(), answer.name.clone())));
-    let mut names = names
-        .collect::<Option<BTreeSet<_>>>()
-        .filter(|_| !may_be_more(&looked_up))?;
+    let mut names = names.collect::<Option<BTreeSet<_>>>()?;
     let namespace = &session.owner.release_namespace;
-    names.extend(
-        sources
-            .iter()
-            .map(|source| (namespace.clone(), source.name.clone())),
-    );
+    let there = sources.iter().filter(|source| source.mac.is_some());
+    names.extend(there.map(|source| (namespace.clone(), source.name.clone())));
     Some(names)
 }
 
@@ -143,7 +143,8 @@ impl Reconciler {
         let nothing = LearningRedactor::default();
         let session = self.session_of_step(object, share);
         let session = session.map_err(|error| StepJobError::of(&error, &nothing))?;
-        let object = self.rendered_job(&session, template).await;
+        let mut cache = ReleaseCache::default();
+        let object = Box::pin(self.rendered_job(&session, template, &mut cache)).await;
         let (object, sources) = object.map_err(|error| StepJobError::of(&error, &session.redactor))?;
         let secrets = sources.and_then(|sources| secrets_had(&session, &sources));
         Ok(StepJob {
@@ -153,29 +154,72 @@ impl Reconciler {
         })
     }
 
+    /// What masks what a Job of a step may say of its release: what is secret in the values, in what was looked up for it, and in
+    /// what is stored of the release. `None` where that is not known.
+    ///
+    /// # Errors
+    /// As in [`Reconciler::step_job`].
+    pub(crate) async fn redactor_of_step(
+        &self,
+        object: DynamicObject,
+        share: Arc<Share>,
+        template: StepTemplate<'_>,
+    ) -> Result<Option<Redactor>, StepJobError> {
+        let nothing = LearningRedactor::default();
+        let session = self.session_of_step(object, share);
+        let session = session.map_err(|error| StepJobError::of(&error, &nothing))?;
+        let mut cache = ReleaseCache::default();
+        let learnt = Box::pin(async {
+            self.rendered_job(&session, template, &mut cache).await?;
+            self.learn_of_release(&session, &mut cache).await
+        });
+        learnt
+            .await
+            .map_err(|error| StepJobError::of(&error, &session.redactor))?;
+        let is_known = !session.redactor.hides_words_of_others();
+        Ok(is_known.then(|| session.redactor.snapshot()))
+    }
+
+    /// Has all be masked that is secret in what is stored of a release.
+    async fn learn_of_release(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+    ) -> Result<(), ReconcileError> {
+        let acting = self.acting_for(session);
+        let acting = acting.as_deref().unwrap_or(self);
+        let revisions = session.history.load().await?;
+        let secrets = secrets_of(&revisions, &[]);
+        cache.secrets.note_revisions(&revisions, &secrets);
+        session.redactor.learn(secrets);
+        let lookups = acting.lookups();
+        lookups.learn_secrets(session, cache, in_effect(&revisions)).await
+    }
+
     async fn rendered_job(
         &self,
         session: &Session,
         template: StepTemplate<'_>,
+        cache: &mut ReleaseCache,
     ) -> Result<(Option<RenderedObject>, Option<Vec<StoredSource>>), ReconcileError> {
         let acting = self.acting_for(session);
         let acting = acting.as_deref().unwrap_or(self);
         let revisions = session.history.load().await?;
         let known = KnownRelease::with_values(&revisions);
         drop(revisions);
-        let held = HeldValues::in_effect(known.last_values().map(Arc::as_ref));
-        let of_release = known.last_values().map(|last| {
+        let last = known.values_before_failure().or(known.last_values());
+        let held = HeldValues::in_effect(last.map(Arc::as_ref));
+        let of_release = last.map(|last| {
             let secrets = last.sources.iter().filter(|source| source.is_secret());
             secrets.cloned().collect::<Vec<_>>()
         });
         let mut prepared = PreparedRelease::new(session, &self.settings, held)?;
-        let mut cache = ReleaseCache::default();
         let wrong = |reason: String| ReconcileError::StepJob {
             file: template.file.to_owned(),
             reason,
         };
         let sources = acting.sources();
-        let laid = sources.lay(session, &mut prepared, &mut cache, true);
+        let laid = sources.lay(session, &mut prepared, cache, true);
         laid.await.map_err(|unusable| wrong(unusable.message))?;
         let revision = session.shown_revision().unwrap_or(Revision::FIRST);
         let of_file = (template.file.to_owned(), ("Procedure", template.procedure));

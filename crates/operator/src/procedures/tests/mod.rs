@@ -9,7 +9,7 @@ use super::job::{job_name, seen};
 use super::record::{Outcome, ProcedureRecord, Stop, begun_mark, is_begun_mark};
 use super::report::{Phase, result_of};
 use super::state::{Action, Claim, Observed, RunState, Seen};
-use super::step::masked_result;
+use super::words::masked_result;
 use crate::release::SigningKeys;
 use crate::status::Redactor;
 
@@ -295,7 +295,7 @@ fn what_follows_in_any_case_follows_where_nobody_knows_what_was_done() {
 fn a_record_that_others_have_changed_is_not_believed() {
     let keys = SigningKeys::new([("key-1".to_owned(), vec![7; 32])]);
     let mut record = ProcedureRecord::begin(&procedure(0), ("uid", Some(1)), None, at(0));
-    record.note_job("job", None);
+    record.note_job("job");
     let written = record.sign(&keys, "run").unwrap();
     assert_eq!(ProcedureRecord::read(&written, &keys, "run"), Some(record));
     assert_eq!(ProcedureRecord::read(&written, &keys, "another"), None);

@@ -1,0 +1,251 @@
+//! The Secrets that a Job has something of: which ones, and what they held when it was made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
+use kube::api::Api;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use steersman_cluster::RequestError;
+use steersman_model::Digest;
+use steersman_watches::procedure::names::SECRETS;
+
+use crate::release::{Signable, SigningKeys, feed_field};
+use crate::status::Redactor;
+
+/// Begins the bytes that are signed, so that those of another layout are never the same.
+const LAYOUT: &[u8] = b"steersman.dev/procedure-secrets/3";
+/// So many Secrets are read that a Job has something of, to mask what is in them.
+const MOST: usize = 20;
+
+/// A namespace, and a name in it.
+pub(super) type Place = (String, String);
+
+/// The Secrets that the pods of a Job get something of.
+fn secrets_named(job: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let Some(pod) = job.pointer("/spec/template/spec") else {
+        return found;
+    };
+    let mut open = vec![pod];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(map) => {
+                for (key, inner) in map {
+                    found.extend(named_at(key, inner));
+                    open.push(inner);
+                }
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The Secrets that a field of a pod names.
+fn named_at(key: &str, field: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let name = |value: &Value| value.get("name").and_then(text);
+    let names = match key {
+        // Of volumes, and of what a container has in its environment.
+        "secretKeyRef" | "secretRef" | "nodePublishSecretRef" => vec![name(field)],
+        "imagePullSecrets" => field.as_array().into_iter().flatten().map(name).collect(),
+        // A projected volume names it as others do.
+        "secret" => vec![name(field), field.get("secretName").and_then(text)],
+        "azureFile" => vec![field.get("secretName").and_then(text)],
+        _ => Vec::new(),
+    };
+    names.into_iter().flatten().collect()
+}
+
+/// The Secrets that a Job in this namespace has something of: those that it names, and those that its file `had`. `None` where
+/// they are too many to be looked at.
+pub(super) fn places_of(namespace: &str, job: &Value, had: &BTreeSet<Place>) -> Option<BTreeSet<Place>> {
+    let named = secrets_named(job).into_iter();
+    let named = named.map(|name| (namespace.to_owned(), name));
+    let all: BTreeSet<Place> = named.chain(had.iter().cloned()).collect();
+    (all.len() <= MOST).then_some(all)
+}
+
+/// What stands on a Job.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    /// `NAMESPACE/NAME` of each.
+    secrets: Vec<String>,
+    /// HMAC-SHA256 of the Job, the Secrets and what they held, with the key that signs: it tells nothing else of that.
+    mac: Digest,
+}
+
+/// What some Secrets hold.
+#[derive(Debug, Default)]
+pub(super) struct JobSecrets {
+    held: BTreeMap<Place, Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    data: Value,
+    /// The UID and the version: what was changed and changed back is not the same.
+    version: Value,
+}
+
+struct OfJob<'a> {
+    secrets: &'a JobSecrets,
+    /// The UID of the run, and the name of the Job, which no other try of a step has.
+    job: (&'a str, &'a str),
+}
+
+impl Signable for OfJob<'_> {
+    fn feed(&self, sink: &mut dyn FnMut(&[u8])) {
+        sink(LAYOUT);
+        let (run, name) = self.job;
+        feed_field(sink, run.as_bytes());
+        feed_field(sink, name.as_bytes());
+        for ((namespace, name), held) in &self.secrets.held {
+            feed_field(sink, namespace.as_bytes());
+            feed_field(sink, name.as_bytes());
+            feed_field(sink, json!([held.version, held.data]).to_string().as_bytes());
+        }
+    }
+}
+
+impl JobSecrets {
+    /// Reads them. `None` where one is not there, or may not be read.
+    ///
+    /// # Errors
+    /// They can't be read at the moment.
+    pub(super) async fn read(
+        client: &Client,
+        places: &BTreeSet<Place>,
+    ) -> Result<Option<Self>, RequestError> {
+        let mut held = BTreeMap::new();
+        for place in places {
+            let (namespace, name) = place;
+            let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+            let secret = match secrets.get_opt(name).await.map_err(RequestError::from) {
+                Ok(Some(secret)) => secret,
+                Err(error) if error.is_transient() => return Err(error),
+                Ok(None) | Err(_) => return Ok(None),
+            };
+            let version = json!([secret.metadata.uid, secret.metadata.resource_version]);
+            let data = json!(secret.data);
+            held.insert(place.clone(), Held { data, version });
+        }
+        Ok(Some(Self { held }))
+    }
+
+    /// Whether they are these.
+    pub(super) fn are_of(&self, places: &BTreeSet<Place>) -> bool {
+        self.held.keys().eq(places)
+    }
+
+    /// What stands on the Job that is made when they hold this; `None` where there is no key.
+    pub(super) fn note(&self, job: (&str, &str), keys: &SigningKeys) -> Option<String> {
+        let of_job = OfJob { secrets: self, job };
+        let names = self.held.keys();
+        let note = Note {
+            secrets: names
+                .map(|(namespace, name)| format!("{namespace}/{name}"))
+                .collect(),
+            mac: keys.macs(&of_job).into_iter().next()?,
+        };
+        serde_json::to_string(&note).ok()
+    }
+
+    /// What masks what they hold.
+    pub(super) fn redactor(&self) -> Redactor {
+        let mut redactor = Redactor::default();
+        for held in self.held.values() {
+            redactor.add_object(&json!({ "apiVersion": "v1", "kind": "Secret", "data": held.data }));
+        }
+        redactor
+    }
+}
+
+/// What masks what is secret in a Job, which is all of this but its metadata, and in the Secrets that it has something of. `None`
+/// where that can't be known: they hold something else than when it was made, or it names others.
+///
+/// # Errors
+/// They can't be read at the moment.
+pub(super) async fn redactor_of(
+    client: &Client,
+    (metadata, job): (&ObjectMeta, &Value),
+    run: &str,
+    keys: &SigningKeys,
+) -> Result<Option<Redactor>, RequestError> {
+    let (namespace, name) = (metadata.namespace.as_deref(), metadata.name.as_deref());
+    let annotations = metadata.annotations.as_ref();
+    let note = annotations.and_then(|annotations| annotations.get(SECRETS));
+    let note = note.and_then(|note| serde_json::from_str::<Note>(note).ok());
+    let (Some(note), Some(namespace), Some(name)) = (note, namespace, name) else {
+        return Ok(None);
+    };
+    let places = note.secrets.iter().map(|place| place.split_once('/'));
+    let places = places.map(|place| place.map(|(namespace, name)| (namespace.to_owned(), name.to_owned())));
+    let places = places.collect::<Option<BTreeSet<Place>>>();
+    let Some(places) = places.filter(|places| places.len() <= MOST) else {
+        return Ok(None);
+    };
+    if places_of(namespace, job, &places).as_ref() != Some(&places) {
+        return Ok(None);
+    }
+    let Some(secrets) = JobSecrets::read(client, &places).await? else {
+        return Ok(None);
+    };
+    let of_job = OfJob {
+        secrets: &secrets,
+        job: (run, name),
+    };
+    if !keys.macs(&of_job).contains(&note.mac) {
+        return Ok(None);
+    }
+    let mut redactor = secrets.redactor();
+    let mut own = job.clone();
+    own["apiVersion"] = "batch/v1".into();
+    own["kind"] = "Job".into();
+    redactor.add_values(&own);
+    Ok(Some(redactor))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::secrets_named;
+
+    #[test]
+    fn secrets_are_found_wherever_a_pod_names_them() {
+        let pod = json!({
+            "imagePullSecrets": [{"name": "pull"}],
+            "containers": [{
+                "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "key", "key": "a"}}}],
+                "envFrom": [{"secretRef": {"name": "env"}}, {"configMapRef": {"name": "map"}}],
+            }],
+            "volumes": [
+                {"name": "a", "secret": {"secretName": "volume"}},
+                {"name": "b", "projected": {"sources": [{"secret": {"name": "projected"}}]}},
+                {"name": "c", "azureFile": {"secretName": "share", "shareName": "a"}},
+                {"name": "d", "csi": {"driver": "a", "nodePublishSecretRef": {"name": "csi"}}},
+                {"name": "e", "iscsi": {"secretRef": {"name": "chap"}}},
+                {"name": "f", "persistentVolumeClaim": {"claimName": "claim"}},
+            ],
+        });
+        let job = json!({"spec": {"template": {"spec": pod}}});
+        let expected = [
+            "chap",
+            "csi",
+            "env",
+            "key",
+            "projected",
+            "pull",
+            "share",
+            "volume",
+        ];
+        assert_eq!(secrets_named(&job), BTreeSet::from(expected.map(str::to_owned)));
+    }
+}

@@ -1,0 +1,74 @@
+//! What Jobs have said, without what is secret in it.
+
+use serde_json::Value;
+use steersman_model::{CUT, CUT_OFF};
+
+use super::report::result_of;
+use crate::status::Redactor;
+
+/// So much of what a Job says is looked at, in bytes: the kubelet takes no more of a container.
+const MOST_SAID: usize = 4096;
+/// So deep JSON is looked for in the texts of JSON.
+const DEPTH: usize = 3;
+
+/// What a Job has said, masked as it is written, and once more where it is JSON, in which a secret may be written in many ways.
+pub(super) fn masked_result(said: &str, redactor: &Redactor) -> Value {
+    masked_value(result_of(&redactor.mask(&bounded(said))), redactor, DEPTH)
+}
+
+/// The same, as a text.
+pub(super) fn masked_words(said: &str, redactor: &Redactor) -> String {
+    match masked_result(said, redactor) {
+        Value::String(text) => text,
+        value => value.to_string(),
+    }
+}
+
+fn masked_value(value: Value, redactor: &Redactor, depth: usize) -> Value {
+    match value {
+        Value::String(text) => masked_text(&text, redactor, depth).into(),
+        Value::Array(items) => items
+            .into_iter()
+            .map(|item| masked_value(item, redactor, depth))
+            .collect(),
+        Value::Object(map) => {
+            let masked = map
+                .into_iter()
+                .map(|(key, item)| (redactor.mask(&key), masked_value(item, redactor, depth)));
+            Value::Object(masked.collect())
+        }
+        other => other,
+    }
+}
+
+/// A text, with JSON at its end or not.
+fn masked_text(text: &str, redactor: &Redactor, depth: usize) -> String {
+    let json = text
+        .find(['{', '['])
+        .and_then(|start| text.split_at_checked(start));
+    let json = json.and_then(|(before, json)| Some((before, serde_json::from_str::<Value>(json).ok()?)));
+    match json.zip(depth.checked_sub(1)) {
+        Some(((before, json), depth)) => {
+            let json = masked_value(json, redactor, depth);
+            format!("{}{json}", redactor.mask(before))
+        }
+        None => redactor.mask(text),
+    }
+}
+
+/// What a Job has said, as far as it is looked at: either end may lie within a secret.
+fn bounded(text: &str) -> String {
+    let end = text.floor_char_boundary(MOST_SAID);
+    let start = text.get(..end).unwrap_or_default();
+    let cut_off = if end < text.len() {
+        CUT_OFF.to_string()
+    } else {
+        String::new()
+    };
+    format!("{CUT}{start}{cut_off}")
+}
+
+/// The word for why a Job has failed, of a reason with its message: all that may be told of it where it is not known what is secret.
+pub(super) fn reason_alone(why: &str) -> &str {
+    why.split_once(": ").map_or(why, |(reason, _)| reason)
+}
