@@ -118,18 +118,16 @@ async fn resized(test: &str) -> Option<(Bench, OperatorProcess)> {
 
 /// Helm takes the word of the revision away that it replaces.
 async fn helm_upgrade(bench: &Bench) {
+    helm(bench, &["--set", "message=helm", "--force-conflicts"]).await;
+}
+
+async fn helm(bench: &Bench, values: &[&str]) {
     let chart = bench.folder.path().join("web");
-    let upgrade = [
-        "upgrade",
-        "shop",
-        chart.to_str().unwrap(),
-        "--namespace",
-        &bench.namespace,
-    ];
-    let values = ["--set", "message=helm", "--force-conflicts"];
+    let chart = chart.to_str().unwrap();
+    let upgrade = ["upgrade", "shop", chart, "--namespace", &bench.namespace];
     bench
         .cluster
-        .helm(&[&upgrade[..], &values[..]].concat())
+        .helm(&[&upgrade[..], values].concat())
         .await
         .unwrap();
 }
@@ -180,5 +178,51 @@ async fn what_procedures_keep_up_outlasts_many_revisions_of_helms() {
             "{number}"
         );
     }
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_what_helm_has_uninstalled() {
+    let Some((bench, operator)) = resized("proceduregone").await else {
+        return;
+    };
+    operator.stop().await.unwrap();
+    let namespace = bench.namespace.as_str();
+    let uninstall = ["uninstall", "shop", "--keep-history", "--namespace", namespace];
+    bench.cluster.helm(&uninstall).await.unwrap();
+    let operator = bench.ready_operator().await;
+    wait_map(&bench, "size", "2").await;
+    assert_eq!(map(&bench).await["mode"], "large");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_value_of_which_nothing_was_said_is_what_helm_has_deployed() {
+    let backup = "  - {name: backup, job: procedures/job.yaml}\n";
+    let kinds = ["WebBackup"];
+    let Some(bench) = with_procedures("procedureunsaid", &kinds, backup).await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"message": "one", "size": 5}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 5}))
+        .await;
+    wait_map(&bench, "message", "two").await;
+    bench.wait_revision("shop", 2).await;
+    operator.stop().await.unwrap();
+    let watches = std::fs::read_to_string(bench.folder.path().join("watches.yaml")).unwrap();
+    bench.watches(&format!("{watches}{RESIZE}"));
+    super::define_runs(&bench, &["WebResize"]).await;
+    helm(&bench, &["--reuse-values"]).await;
+    bench
+        .apply_web("shop", json!({"message": "three", "size": 5}))
+        .await;
+    let operator = bench.ready_operator().await;
+    wait_map(&bench, "message", "three").await;
+    assert_eq!(map(&bench).await["size"], "5");
     operator.stop().await.unwrap();
 }

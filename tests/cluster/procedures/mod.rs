@@ -1,6 +1,7 @@
 //! What is done with a release besides releasing it, one run after the other.
 
 mod etcd;
+mod failed_revisions;
 mod faults;
 mod forged;
 mod gates;

@@ -241,3 +241,57 @@ async fn a_job_says_nothing_of_what_its_values_had_before() {
     assert_eq!(run["status"]["result"], NOT_SHOWN);
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_job_says_nothing_of_a_secret_that_its_file_looks_up_no_longer() {
+    let Some(bench) = with_procedures("procedureonce", &["WebBackup"], BACKUP).await else {
+        return;
+    };
+    let file = bench.folder.path().join("web/procedures/job.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let found = "{{ if eq .Values.message \"one\" }}{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"login\").data.password | b64dec }}{{ \
+                 end }}";
+    let env = "        image: none\n        env:\n        - name: PASSWORD\n          valueFrom: {secretKeyRef: {name: later, key: \
+               password, optional: true}}\n";
+    std::fs::write(&file, text.replace("{{ .Procedure.name }}", found)).unwrap();
+    make_login(&bench).await;
+    let operator = released(&bench).await;
+    begin(&bench, "WebBackup", "told", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "told", "job", 1).await;
+    bench.apply_web("shop", json!({"message": "two"})).await;
+    bench.wait_revision("shop", 2).await;
+    end_pod(
+        &bench,
+        &job,
+        "Failed",
+        "with {\"a\": \"canary-of\\u002da-secret\"}",
+    )
+    .await;
+    let run = wait_phase(&bench, "WebBackup", "told", "Failed").await;
+    let message = run["status"]["message"].as_str().unwrap();
+    assert!(message.ends_with("with {\"a\":\"********\"}"), "{message}");
+    // Who may note something on the Job can't have its words shown.
+    bench.apply_web("shop", json!({"message": "one"})).await;
+    bench.wait_revision("shop", 3).await;
+    begin(&bench, "WebBackup", "forged", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "forged", "job", 1).await;
+    let api = super::jobs(&bench);
+    let note = api.get(&job).await.unwrap().metadata.annotations.unwrap()["steersman.dev/secrets"].clone();
+    let without = note.replace(&format!("\"{}/login\"", bench.namespace), "");
+    assert_ne!(note, without);
+    annotate(&api, &job, "steersman.dev/secrets", &without).await;
+    end_pod(&bench, &job, "Succeeded", "with canary-of-a-secret").await;
+    let run = wait_phase(&bench, "WebBackup", "forged", "Succeeded").await;
+    assert_eq!(run["status"]["result"], NOT_SHOWN);
+    // One that is not there when the Job is made may be there later.
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("        image: none\n", env)).unwrap();
+    operator.stop().await.unwrap();
+    let operator = bench.ready_operator().await;
+    begin(&bench, "WebBackup", "later", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "later", "job", 1).await;
+    end_pod(&bench, &job, "Succeeded", "with another-canary").await;
+    let run = wait_phase(&bench, "WebBackup", "later", "Succeeded").await;
+    assert_eq!(run["status"]["result"], NOT_SHOWN);
+    operator.stop().await.unwrap();
+}

@@ -180,14 +180,14 @@ impl Coordination {
         });
     }
 
-    /// The release wants these runs, and `waits` for one of them or not. Where that `is_settled` they are all: what has ended
+    /// The release wants these runs, and `is_waiting` for one of them or not. Where that `is_settled` they are all: what has ended
     /// besides lets nothing through any longer. Else those stay wanted, too, for which another revision waits.
-    pub(crate) fn want(&self, key: &Key, mut wants: Vec<Want>, (is_settled, waits): (bool, bool)) {
+    pub(crate) fn want(&self, key: &Key, mut wants: Vec<Want>, (is_settled, is_waiting): (bool, bool)) {
         let mut state = self.lock();
         let Some(agreement) = state.agreements.get_mut(key) else {
             return;
         };
-        (agreement.is_settled, agreement.waits) = (is_settled, waits);
+        (agreement.is_settled, agreement.waits) = (is_settled, is_waiting);
         if !is_settled {
             let is_kept = |want: &&Want| matches!(want.what, Wanted::Gate(_)) && !wants.contains(want);
             let kept: Vec<Want> = agreement.wants.iter().filter(is_kept).cloned().collect();

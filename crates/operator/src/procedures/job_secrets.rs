@@ -137,7 +137,7 @@ impl JobSecrets {
         Ok(Some(Self { held }))
     }
 
-    /// Whether they are these.
+    /// Whether those at these places are known, and no others.
     pub(super) fn are_of(&self, places: &BTreeSet<Place>) -> bool {
         self.held.keys().eq(places)
     }
