@@ -83,7 +83,8 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
             ended().await;
             interrupted.cancel();
         });
-        ui.serve(stop).await.map_err(failed)
+        ui.serve(stop).await;
+        Ok(())
     })
 }
 

@@ -5,13 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::middleware;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use kube::Client;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_watches::Watches;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Hosts, Sessions, Tokens};
@@ -21,6 +27,15 @@ use crate::{answers, guards};
 
 /// A form has at most so many bytes.
 const MOST_SENT: usize = 64 * 1024;
+/// So many connections are answered at a time; others wait. A tab that is told of changes is one.
+const MOST_CONNECTIONS: usize = 512;
+/// How long the head of a request may take, and how long a connection lasts without one.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// A head is at most so long, and so much of a body is read ahead, in bytes. A token is in it.
+const MOST_BUFFERED: usize = 64 * 1024;
+/// How long a form may take with what it asks for.
+const FORM_TIMEOUT: Duration = Duration::from_mins(1);
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
 /// How long a session lasts that nobody uses: one that a code has begun, and one of a token.
 const IDLE: [Duration; 2] = [Duration::from_hours(12), Duration::from_hours(1)];
 
@@ -73,9 +88,6 @@ pub enum UiError {
     /// The system gives no random bytes.
     #[error("failed to make a secret for the page")]
     Randomness(#[source] getrandom::Error),
-    /// The server has stopped.
-    #[error("the page is served no longer")]
-    Served(#[source] std::io::Error),
 }
 
 /// The page, listening.
@@ -146,16 +158,56 @@ impl Ui {
     }
 
     /// Serves the page until `stop`.
-    ///
-    /// # Errors
-    /// The listener has failed.
-    pub async fn serve(self, stop: CancellationToken) -> Result<(), UiError> {
-        // Streams of events have no end of their own.
-        let served = stop
-            .run_until_cancelled(axum::serve(self.listener, router(self.app)).into_future())
-            .await;
-        served.unwrap_or(Ok(())).map_err(UiError::Served)
+    pub async fn serve(self, stop: CancellationToken) {
+        let (service, leave) = (router(self.app), Arc::new(Semaphore::new(MOST_CONNECTIONS)));
+        loop {
+            let Some(Ok(held)) = stop.run_until_cancelled(Arc::clone(&leave).acquire_owned()).await else {
+                return;
+            };
+            let stream = match stop.run_until_cancelled(self.listener.accept()).await {
+                None => return,
+                Some(Ok((stream, _))) => stream,
+                Some(Err(error)) => {
+                    // As where there are too many open files: those who are there leave some.
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "failed to accept a connection"
+                    );
+                    tokio::time::sleep(AFTER_FAILURE).await;
+                    continue;
+                }
+            };
+            let (service, stop) = (service.clone(), stop.clone());
+            tokio::spawn(async move {
+                // Streams of events have no end of their own.
+                stop.run_until_cancelled(answer_connection(stream, service)).await;
+                drop(held);
+            });
+        }
     }
+}
+
+async fn answer_connection(stream: TcpStream, service: Router) {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(MOST_BUFFERED)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    if let Err(error) = connection.await {
+        tracing::debug!(
+            error = &error as &dyn std::error::Error,
+            "failed to answer a request"
+        );
+    }
+}
+
+/// A form comes at once, or is not taken.
+async fn in_time(request: Request, next: Next) -> Response {
+    if request.method() == Method::GET {
+        return next.run(request).await;
+    }
+    let answer = tokio::time::timeout(FORM_TIMEOUT, next.run(request)).await;
+    answer.unwrap_or_else(|_| (StatusCode::REQUEST_TIMEOUT, "it has taken too long\n").into_response())
 }
 
 fn router(app: Arc<App>) -> Router {
@@ -185,6 +237,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/logout", post(guards::logout))
         .route("/assets/{name}", get(answers::asset))
         .layer(DefaultBodyLimit::max(MOST_SENT))
+        .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn_with_state(
             Arc::clone(&app),
             guards::with_host,

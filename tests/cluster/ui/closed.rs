@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::{Page, read_until, site};
 use crate::bench::PATIENCE;
@@ -85,26 +85,7 @@ async fn the_page_is_for_who_has_started_it_alone() {
     ] {
         assert!(answer.head.contains(said), "{said}: {}", answer.head);
     }
-    // So many tabs are told of changes, and another one when one of them is closed.
-    let mut tabs = Vec::new();
-    for _ in 0..32 {
-        let mut tab = page.send("GET /events?", &page.own(&cookie)).await;
-        read_until(&mut tab, "200 OK").await;
-        tabs.push(tab);
-    }
-    assert_eq!(page.get("/events?", &cookie).await.status, 429);
-    tabs.pop();
-    let begun = Instant::now();
-    loop {
-        let mut tab = page.send("GET /events?", &page.own(&cookie)).await;
-        let mut status = [0; 12];
-        tab.read_exact(&mut status).await.unwrap();
-        if &status == b"HTTP/1.1 200" {
-            break;
-        }
-        assert!(begun.elapsed() < PATIENCE);
-    }
-    drop(tabs);
+    bounds(&page, &cookie).await;
     // Nothing of another host, and no code within the page.
     for forbidden in ["https://", "http://", "onclick", "<style", "javascript:"] {
         assert!(!answer.body.contains(forbidden), "{forbidden}: {}", answer.body);
@@ -115,4 +96,37 @@ async fn the_page_is_for_who_has_started_it_alone() {
         .output()
         .unwrap();
     assert_eq!(outside.status.code(), Some(2));
+}
+
+/// Nobody keeps others out by what they open.
+async fn bounds(page: &Page, cookie: &str) {
+    // So many tabs are told of changes, and another one when one of them is closed.
+    let mut tabs = Vec::new();
+    for _ in 0..32 {
+        let mut tab = page.send("GET /events?", &page.own(cookie)).await;
+        read_until(&mut tab, "200 OK").await;
+        tabs.push(tab);
+    }
+    assert_eq!(page.get("/events?", cookie).await.status, 429);
+    tabs.pop();
+    let begun = Instant::now();
+    loop {
+        let mut tab = page.send("GET /events?", &page.own(cookie)).await;
+        let mut status = [0; 12];
+        tab.read_exact(&mut status).await.unwrap();
+        if &status == b"HTTP/1.1 200" {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE);
+    }
+    drop(tabs);
+    // A head without an end is not waited for, nor is one that is too long.
+    let mut silent = tokio::net::TcpStream::connect(&page.host).await.unwrap();
+    silent.write_all(b"GET / HTTP/1.1\r\nHost: ").await.unwrap();
+    let mut long = page.send("GET /", &[format!("X: {}", "x".repeat(100_000))]).await;
+    for stream in [&mut silent, &mut long] {
+        let mut said = Vec::new();
+        let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut said)).await;
+        assert!(read.is_ok(), "it is held open");
+    }
 }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use steersman_cluster::RequestError;
 use steersman_model::{FIELD_MANAGER, chain, harmless};
 use steersman_operator::release::Stored;
+use steersman_operator::status::Redactor;
 use steersman_tree::unified;
 use steersman_watches::Watch;
 use steersman_watches::procedure::Procedure;
@@ -85,7 +86,10 @@ pub(crate) async fn done(
     };
     match asked.act(&form).await {
         Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, asked.place.address())]).into_response(),
-        Err(refused) => page(&app, &asked, &visitor.form, (&form, refused)).await,
+        Err(refused) => {
+            let refused = asked.redactor().await.mask(&refused);
+            page(&app, &asked, &visitor.form, (&form, refused)).await
+        }
     }
 }
 
@@ -251,11 +255,19 @@ impl Asked<'_> {
         Some(spec_of(stored, self.watch?, &self.spec()))
     }
 
+    /// What masks what is secret in the release, and in the spec as it is and would be.
+    async fn redactor(&self) -> Redactor {
+        let mut redactor = redactor_of_release(&self.site.client, &self.found).await;
+        for spec in [Some(self.spec()), self.wanted()].into_iter().flatten() {
+            redactor.add_values(&Value::Object(spec));
+        }
+        redactor
+    }
+
     async fn spec_diff(&self) -> Option<Diff> {
         let wanted = Value::Object(self.wanted()?);
         let spec = Value::Object(self.spec());
-        let mut redactor = redactor_of_release(&self.site.client, &self.found).await;
-        redactor.add_values(&wanted);
+        let redactor = self.redactor().await;
         let text = unified("spec", Some(&spec), Some(&wanted), &redactor);
         Some(Diff::of(&text.unwrap_or_else(|| {
             "It is the same, but for what is masked.".to_owned()
