@@ -182,6 +182,25 @@ async fn what_procedures_keep_up_outlasts_many_revisions_of_helms() {
 }
 
 #[tokio::test]
+async fn what_procedures_keep_up_outlasts_what_helm_has_rolled_back() {
+    let Some((bench, operator)) = resized("procedurerolled").await else {
+        return;
+    };
+    operator.stop().await.unwrap();
+    helm_upgrade(&bench).await;
+    let back = ["rollback", "shop", "--namespace", &bench.namespace];
+    bench.cluster.helm(&back).await.unwrap();
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 2}))
+        .await;
+    wait_map(&bench, "message", "two").await;
+    let map = map(&bench).await;
+    assert_eq!((&map["mode"], &map["size"]), (&json!("large"), &json!("2")));
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn what_procedures_keep_up_outlasts_what_helm_has_uninstalled() {
     let Some((bench, operator)) = resized("proceduregone").await else {
         return;

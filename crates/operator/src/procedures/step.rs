@@ -130,7 +130,7 @@ impl ProcedureReconciler {
                 None => return Ok(Some((value, made.redactor))),
             }
         }
-        Ok(None)
+        Err(StepError::lost())
     }
 
     async fn read_secrets(

@@ -59,7 +59,10 @@ pub(super) fn gates(
     } = current.inputs;
     let post_render = post_render.map_or_else(String::new, |digest| digest.to_string());
     let generation = session.generation.unwrap_or_default();
-    let text = format!("{generation} {chart} {post_render} {own} {sources}");
+    // What a run has seen before somebody else's revision is not what there is now.
+    let after = is_of_others(last).then(|| format!(" after {}", last.revision));
+    let after = after.unwrap_or_default();
+    let text = format!("{generation} {chart} {post_render} {own} {sources}{after}");
     let text = Digest::of(text.as_bytes()).to_string();
     Ok(places.into_iter().map(|place| (place, text.clone())).collect())
 }

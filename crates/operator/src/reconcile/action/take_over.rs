@@ -61,6 +61,11 @@ impl TakeOver<'_> {
             snapshot: Snapshot {
                 inputs: Some(prepared.inputs),
                 lookups: session.progress.lookups().unwrap_or_default(),
+                values_from: prepared.sources.clone(),
+                // Procedures keep up what they did, and what it has waited for lets nothing else through.
+                overlay: prepared.held.overlay().clone(),
+                behind: cache.agreed.behind().clone(),
+                next: last.snapshot.next.clone(),
                 ..snapshot
             },
             verdict: Verdict::Signed,
