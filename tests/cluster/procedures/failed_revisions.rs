@@ -2,12 +2,10 @@
 
 use serde_json::json;
 
-use super::gates::{PLAIN, next_chart};
+use super::gates::{NEW, PLAIN, next_chart};
 use super::values::{map, wait_map, with_procedures};
 use super::{awaited, begin, end_pod, released, wait_job, wait_phase};
 use crate::bench::{Bench, condition};
-
-const NEW: (&str, &str) = ("data: {message", "data: {is: new, message");
 
 /// Has the server refuse the release where it has the message `bad`.
 fn may_be_bad(bench: &Bench) {

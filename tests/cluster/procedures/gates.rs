@@ -72,6 +72,9 @@ async fn an_upgrade_waits_for_its_backup_and_stops_where_that_fails() {
 
 pub(super) const PLAIN: &str = "  - {name: backup, job: procedures/job.yaml, before: {upgrade: true}}\n";
 
+/// What has to be in the place of what, so that the chart is another one.
+pub(super) const NEW: (&str, &str) = ("data: {message", "data: {is: new, message");
+
 /// The next process has the chart with this text in place of that.
 pub(super) async fn next_chart(
     bench: &Bench,
@@ -117,7 +120,7 @@ async fn a_chart_that_comes_back_waits_for_another_backup() {
         return;
     };
     let mut operator = released(&bench).await;
-    let (old, new) = ("data: {message", "data: {is: new, message");
+    let (old, new) = NEW;
     let mut former = String::new();
     for (from, to, is) in [(old, new, "new"), (new, old, ""), (old, new, "new")] {
         let before = map(&bench).await;
@@ -162,7 +165,7 @@ async fn values_of_a_step_bring_no_chart_before_its_gate() {
     assert_eq!(before["mode"], "normal");
 
     // Another chart: a step that has to bring it fails, and nothing is upgraded, not by the last step either.
-    let (old, new) = ("data: {message", "data: {is: new, message");
+    let (old, new) = NEW;
     let operator = next_chart(&bench, operator, old, new).await;
     let run = awaited(&bench, &run).await;
     wait_kept_out(&bench, &run).await;
@@ -188,7 +191,7 @@ async fn a_run_behind_which_nothing_went_on_opens_no_gate_later() {
         return;
     };
     let operator = released(&bench).await;
-    let (old, new) = ("data: {message", "data: {is: new, message");
+    let (old, new) = NEW;
     let operator = next_chart(&bench, operator, old, new).await;
     let first = awaited(&bench, "").await;
     let job = wait_job(&bench, "WebBackup", &first, "job", 1).await;
@@ -213,7 +216,7 @@ async fn a_run_that_was_passed_over_while_it_worked_opens_no_gate() {
         return;
     };
     let operator = released(&bench).await;
-    let (old, new) = ("data: {message", "data: {is: new, message");
+    let (old, new) = NEW;
     let operator = next_chart(&bench, operator, old, new).await;
     let first = awaited(&bench, "").await;
     let working = wait_job(&bench, "WebBackup", &first, "job", 1).await;
@@ -254,7 +257,7 @@ async fn last_steps_that_give_values_bring_no_chart_before_its_gate() {
     };
     let operator = released(&bench).await;
     let before = map(&bench).await;
-    let (old, new) = ("data: {message", "data: {is: new, message");
+    let (old, new) = NEW;
     let operator = next_chart(&bench, operator, old, new).await;
     let run = awaited(&bench, "").await;
     wait_phase(&bench, "WebService", &run, "Failed").await;

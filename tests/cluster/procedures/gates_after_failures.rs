@@ -3,7 +3,7 @@
 use serde_json::json;
 use steersman_testkit::cluster::OperatorProcess;
 
-use super::gates::{SERVICE, next_chart, wait_kept_out};
+use super::gates::{NEW, SERVICE, next_chart, wait_kept_out};
 use super::values::{map, wait_map, with_procedures};
 use super::{awaited, end_pod, released, runs, wait_job, wait_phase};
 use crate::bench::{Bench, condition};
@@ -64,8 +64,6 @@ async fn approved(test: &str) -> Option<(Bench, OperatorProcess, (String, String
     let job = wait_job(&bench, "WebService", &run, "work", 1).await;
     Some((bench, operator, (run, job)))
 }
-
-const NEW: (&str, &str) = ("data: {message", "data: {is: new, message");
 
 #[tokio::test]
 async fn a_revision_that_is_not_gone_on_with_keeps_no_run_from_its_end() {

@@ -123,6 +123,14 @@ async fn what_cannot_be_done_is_said_in_the_run() {
 /// Stands for words of which nobody knows all that is secret.
 const NOT_SHOWN: &str = "(not shown: what is secret in it is not known)";
 
+/// The file of the Job has this text in the place of that.
+fn edit_job(bench: &Bench, from: &str, to: &str) {
+    let file = bench.folder.path().join("web/procedures/job.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{text}");
+    std::fs::write(&file, text.replace(from, to)).unwrap();
+}
+
 async fn make_login(bench: &Bench) {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"},
         "stringData": {"password": "canary-of-a-secret"}});
@@ -140,11 +148,9 @@ async fn a_job_says_no_secrets() {
     let Some(bench) = with_procedures("proceduresecrets", &["WebBackup"], BACKUP).await else {
         return;
     };
-    let file = bench.folder.path().join("web/procedures/job.yaml");
-    let text = std::fs::read_to_string(&file).unwrap();
     let env = "        image: none\n        env:\n        - name: PASSWORD\n          valueFrom: {secretKeyRef: {name: login, key: \
                password}}\n";
-    std::fs::write(&file, text.replace("        image: none\n", env)).unwrap();
+    edit_job(&bench, "        image: none\n", env);
     make_login(&bench).await;
     let operator = bench.ready_operator().await;
     bench
@@ -196,10 +202,8 @@ async fn a_job_says_nothing_of_a_secret_that_was_looked_up_for_it() {
     let Some(bench) = with_procedures("procedurelooks", &["WebBackup"], BACKUP).await else {
         return;
     };
-    let file = bench.folder.path().join("web/procedures/job.yaml");
-    let text = std::fs::read_to_string(&file).unwrap();
     let found = "{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"login\").data.password | b64dec }}";
-    std::fs::write(&file, text.replace("{{ .Procedure.name }}", found)).unwrap();
+    edit_job(&bench, "{{ .Procedure.name }}", found);
     make_login(&bench).await;
     let operator = released(&bench).await;
     begin(&bench, "WebBackup", "told", json!({})).await;
@@ -247,13 +251,11 @@ async fn a_job_says_nothing_of_a_secret_that_its_file_looks_up_no_longer() {
     let Some(bench) = with_procedures("procedureonce", &["WebBackup"], BACKUP).await else {
         return;
     };
-    let file = bench.folder.path().join("web/procedures/job.yaml");
-    let text = std::fs::read_to_string(&file).unwrap();
     let found = "{{ if eq .Values.message \"one\" }}{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"login\").data.password | b64dec }}{{ \
                  end }}";
     let env = "        image: none\n        env:\n        - name: PASSWORD\n          valueFrom: {secretKeyRef: {name: later, key: \
                password, optional: true}}\n";
-    std::fs::write(&file, text.replace("{{ .Procedure.name }}", found)).unwrap();
+    edit_job(&bench, "{{ .Procedure.name }}", found);
     make_login(&bench).await;
     let operator = released(&bench).await;
     begin(&bench, "WebBackup", "told", json!({})).await;
@@ -284,8 +286,7 @@ async fn a_job_says_nothing_of_a_secret_that_its_file_looks_up_no_longer() {
     let run = wait_phase(&bench, "WebBackup", "forged", "Succeeded").await;
     assert_eq!(run["status"]["result"], NOT_SHOWN);
     // One that is not there when the Job is made may be there later.
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("        image: none\n", env)).unwrap();
+    edit_job(&bench, "        image: none\n", env);
     operator.stop().await.unwrap();
     let operator = bench.ready_operator().await;
     begin(&bench, "WebBackup", "later", json!({})).await;

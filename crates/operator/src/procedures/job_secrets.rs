@@ -203,10 +203,7 @@ pub(super) async fn redactor_of(
         return Ok(None);
     }
     let mut redactor = secrets.redactor();
-    let mut own = job.clone();
-    own["apiVersion"] = "batch/v1".into();
-    own["kind"] = "Job".into();
-    redactor.add_values(&own);
+    redactor.add_values(job);
     Ok(Some(redactor))
 }
 

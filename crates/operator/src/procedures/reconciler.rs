@@ -275,15 +275,15 @@ impl ProcedureReconciler {
     pub(super) fn deadlines(&self, record: &ProcedureRecord, open: &StepRecord) -> [Option<Timestamp>; 2] {
         let of_steps = self.procedure.timeout;
         let is_over = record.is_over(&self.procedure);
-        let of_step = self.step(&open.name).and_then(|step| step.timeout);
+        let step = self.step(&open.name);
+        let of_step = step.and_then(|step| step.timeout);
         // What follows in any case has the same time for itself, but for what waits: one that never ends would hold up all others.
-        let gives_values = self
-            .step(&open.name)
-            .is_some_and(|step| matches!(step.work, Work::Values(_)));
-        let follows = |acts: bool| is_over && acts;
-        let of_step = of_step
-            .or(of_steps.filter(|_| follows(open.job.is_some() || gives_values)))
-            .or(follows(gives_values).then_some(LAST_VALUES));
+        let of_end = match step.map(|step| &step.work) {
+            _ if !is_over => None,
+            Some(Work::Values(_)) => of_steps.or(Some(LAST_VALUES)),
+            _ => of_steps.filter(|_| open.job.is_some()),
+        };
+        let of_step = of_step.or(of_end);
         let of_run = of_steps.filter(|_| !is_over);
         let after = |begun: Timestamp, time: Option<Duration>| begun.checked_add(time?).ok();
         [after(open.begun, of_step), after(record.begun, of_run)]

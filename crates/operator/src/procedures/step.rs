@@ -104,7 +104,9 @@ impl ProcedureReconciler {
         let template = self.template(session, file, &parameters, open);
         let (owner, name) = (self.owner(&session.run, place), session.job_name(open));
         let mut before = JobSecrets::default();
-        for last in (0..RENDERINGS).rev() {
+        let mut left = RENDERINGS;
+        loop {
+            left -= 1;
             let share = Arc::clone(&session.share);
             let made = self.releases.step_job(resource.clone(), share, template.clone());
             let made = made.await?;
@@ -122,7 +124,7 @@ impl ProcedureReconciler {
                     }
                     None
                 }
-                Some(places) if last > 0 => self.read_secrets(place, &name, places).await?,
+                Some(places) if left > 0 => self.read_secrets(place, &name, places).await?,
                 _ => None,
             };
             match read {
@@ -130,7 +132,6 @@ impl ProcedureReconciler {
                 None => return Ok(Some((value, made.redactor))),
             }
         }
-        Err(StepError::lost())
     }
 
     async fn read_secrets(
