@@ -221,8 +221,9 @@ async fn a_secret_that_changes_each_second_is_a_revision_in_half_a_minute() {
         put_password(&bench, &format!("number-{number}")).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    assert!(begun.elapsed() < Duration::from_secs(25));
-    assert_eq!(bench.revisions().await.len(), 2);
+    let revisions = bench.revisions().await.len();
+    let most = 2 + begun.elapsed().as_secs() / 30;
+    assert!(revisions as u64 <= most, "{revisions} revisions, not {most}");
     let is_last = |secret: &Value| {
         let encoded = secret["data"]["password"].as_str()?;
         (base64(encoded) == b"number-11").then_some(())
@@ -230,7 +231,12 @@ async fn a_secret_that_changes_each_second_is_a_revision_in_half_a_minute() {
     bench
         .wait("the last password", &bench.secrets(), "shop-db", is_last)
         .await;
-    assert_eq!(bench.revisions().await.len(), 3);
+    let revisions = bench.revisions().await.len();
+    let most = 2 + begun.elapsed().as_secs() / 30;
+    assert!(
+        (3..=most).contains(&(revisions as u64)),
+        "{revisions} revisions, not {most}"
+    );
     operator.stop().await.unwrap();
 }
 

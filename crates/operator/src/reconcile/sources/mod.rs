@@ -3,6 +3,7 @@
 mod content;
 mod known_secrets;
 mod named_keys;
+mod pace;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ pub(super) use known_secrets::SecretsOfSources;
 use kube::api::Api;
 use kube::core::{ApiResource, GroupVersionKind};
 use named_keys::NamedKeys;
+use pace::Pace;
 use steersman_chart::Values;
 use steersman_chart::values::overlay;
 use steersman_cluster::RequestError;
@@ -32,9 +34,6 @@ use crate::references::{Judged, Purpose, References, Target, UNWATCHED, Version}
 use crate::release::{Signer, StoredSource};
 use crate::status::Redactor;
 
-/// How long a revision for other values of a source lasts before the next one for such.
-const INTERVAL: Duration = Duration::from_secs(30);
-
 /// Reads the sources of a release.
 #[derive(Clone, Copy)]
 pub(super) struct Sources<'a> {
@@ -49,10 +48,7 @@ pub(super) struct Sources<'a> {
 pub(super) struct KnownSources {
     /// As they were read last.
     read: Option<ReadSources>,
-    /// The digest of those that the newest revision is made of.
-    applied: Option<Digest>,
-    /// When another revision was begun for them alone.
-    upgraded: Option<Instant>,
+    pace: Pace,
 }
 
 #[derive(Clone, Debug)]
@@ -97,12 +93,6 @@ impl Unusable {
 }
 
 impl KnownSources {
-    /// How long another revision for sources alone has to wait.
-    fn rest(&self) -> Option<Duration> {
-        let rest = INTERVAL.checked_sub(self.upgraded?.elapsed())?;
-        (!rest.is_zero()).then_some(rest)
-    }
-
     /// There is no room for what is secret in them: they are read again.
     pub(super) fn forget_secrets(&mut self) {
         self.read = None;
@@ -196,8 +186,7 @@ impl Sources<'_> {
         }
     }
 
-    /// The resource is made of what its sources give. Another content of theirs alone waits until the revision for the last
-    /// one is [`INTERVAL`] old.
+    /// The resource is made of what its sources give. Another content of theirs alone waits for its [`Pace`].
     fn take(
         &self,
         session: &Session,
@@ -208,18 +197,12 @@ impl Sources<'_> {
         let last = cache.known.as_ref().and_then(|known| known.last.as_ref());
         let last = last.and_then(|last| last.inputs);
         let (inputs, digest) = sourced.inputs(current.own_inputs, last);
-        let known = &mut cache.sources;
         current.inputs = inputs;
-        if last.is_some_and(|last| last.values == inputs.values) {
-            if known.applied.is_some() && known.applied != digest {
-                known.upgraded = Some(Instant::now());
-            }
-            known.applied = digest;
-        } else if let (Some(last), Some(applied)) = (last, known.applied)
-            && joined(current.own_inputs.values, applied) == last.values
-            && let Some(rest) = known.rest()
-        {
-            current.inputs.values = last.values;
+        let last = last.map(|last| last.values);
+        let pace = &mut cache.sources.pace;
+        let rest = pace.rest(current.own_inputs.values, last, digest, Instant::now());
+        if let (Some(rest), Some(last)) = (rest, last) {
+            current.inputs.values = last;
             self.references.look_again(&session.owner.uid, rest);
         }
         if let Some(values) = sourced.values {
