@@ -1,5 +1,7 @@
 //! Gates after an upgrade that has failed, and behind revisions of others.
 
+use std::time::Duration;
+
 use serde_json::json;
 use steersman_testkit::cluster::OperatorProcess;
 
@@ -192,6 +194,68 @@ async fn what_procedures_keep_up_outlasts_what_helm_has_rolled_back() {
     bench
         .apply_web("shop", json!({"message": "two", "size": 2}))
         .await;
+    wait_map(&bench, "message", "two").await;
+    let map = map(&bench).await;
+    assert_eq!((&map["mode"], &map["size"]), (&json!("large"), &json!("2")));
+    operator.stop().await.unwrap();
+}
+
+/// Revisions that have failed take the place in the history of those that tell it.
+async fn outlasts_failures(test: &str, options: &[&str], failures: usize) {
+    let Some((bench, operator)) = resized(test).await else {
+        return;
+    };
+    let refused = "immutable: {{ if hasPrefix \"bad\" .Values.message }}7{{ else }}false{{ end }}\ndata: {is: new, message";
+    let operator = next_chart(&bench, operator, "data: {message", refused).await;
+    wait_map(&bench, "is", "new").await;
+    operator.stop().await.unwrap();
+    let operator = bench.operator_with(options).await;
+    let is_deployed = |revision: &String| Some(revision.strip_suffix(" deployed")?.parse::<usize>().unwrap());
+    let last = bench.revisions().await.iter().find_map(is_deployed).unwrap();
+    for number in 1..=failures {
+        let bad = json!({"message": format!("bad {number}"), "size": 2});
+        bench.apply_web("shop", bad).await;
+        let failed = format!("{} failed", last + number);
+        while !bench.revisions().await.contains(&failed) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+    operator.stop().await.unwrap();
+    helm_upgrade(&bench).await;
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 2}))
+        .await;
+    let operator = bench.operator_with(options).await;
+    wait_map(&bench, "message", "two").await;
+    let map = map(&bench).await;
+    assert_eq!((&map["mode"], &map["size"]), (&json!("large"), &json!("2")));
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_many_failures() {
+    outlasts_failures("procedurefails", &[], 11).await;
+}
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_a_failure_where_one_revision_is_kept() {
+    outlasts_failures("procedurefailed", &["--history-max=1"], 1).await;
+}
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_the_last_revision() {
+    let Some((bench, operator)) = resized("procedurelost").await else {
+        return;
+    };
+    operator.stop().await.unwrap();
+    let secrets = bench.secrets();
+    let number = bench.revisions().await.len();
+    let last = format!("sh.helm.release.v1.shop.v{number}");
+    secrets.delete(&last, &Default::default()).await.unwrap();
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 2}))
+        .await;
+    let operator = bench.ready_operator().await;
     wait_map(&bench, "message", "two").await;
     let map = map(&bench).await;
     assert_eq!((&map["mode"], &map["size"]), (&json!("large"), &json!("2")));

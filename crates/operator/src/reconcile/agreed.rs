@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use steersman_model::{Inputs, ObjectId, ReleaseStatus};
-use steersman_watches::procedure::value_at;
 use tokio::time::Instant;
 
 use super::awaited_runs::{COMES_AFTER, brings_more, gates, is_of_others, is_secret, path_of, told};
@@ -23,7 +22,6 @@ use super::{ReconcileSettings, Reconciler};
 use crate::coordination::{
     Answer, Asked, Coordination, Directions, Gate, Held, Standing, StepId, Want, Wanted, Wishes, run_name,
 };
-use crate::release::{KeptUp, Stored};
 use crate::status::ReleaseReport;
 
 /// So much of what steps have put over the values is shown, in bytes.
@@ -79,31 +77,6 @@ impl ReconcileSettings {
             wishes,
             self.chart.values(),
         ))
-    }
-}
-
-impl ReconcileSettings {
-    /// What procedures keep up in a revision, where there are some.
-    pub(super) fn kept_up(&self, stored: &Stored) -> Option<KeptUp> {
-        let config = stored.record.config.as_ref();
-        let triggers = self
-            .procedures
-            .iter()
-            .filter_map(|procedure| procedure.on.as_ref());
-        let changed = triggers.map(|trigger| {
-            let path = &trigger.path;
-            (
-                path.clone(),
-                config.and_then(|config| value_at(config, path)).cloned(),
-            )
-        });
-        (!self.procedures.is_empty()).then(|| KeptUp {
-            revision: stored.record.version,
-            overlay: stored.snapshot.overlay.clone(),
-            behind: stored.snapshot.behind.clone(),
-            mac: None,
-            changed: changed.collect(),
-        })
     }
 }
 

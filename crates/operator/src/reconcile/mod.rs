@@ -27,6 +27,7 @@ mod fields;
 mod finalizer;
 mod gate;
 mod gate_report;
+mod kept_up;
 mod lookups;
 mod new_record;
 mod observe;

@@ -19,6 +19,7 @@ use super::agreed::Agreed;
 use super::announce::Attempt;
 use super::dependencies::Waiting;
 use super::drift_backoff::DriftBackoff;
+use super::kept_up::told_of_lost;
 use super::remembered::Room;
 use super::secrets::KnownSecrets;
 use super::session::Session;
@@ -155,7 +156,8 @@ impl KnownValues {
             let has_failed = stored.record.info.status == ReleaseStatus::Failed;
             has_failed && snapshot.undone > 0 && snapshot.undoing.is_none()
         };
-        let ours = replaced(deployed, revisions).or_else(|| deployed.and_then(values_of));
+        let told = told_of_lost(revisions).map(|told| told.clone().into());
+        let ours = told.or_else(|| deployed.and_then(values_of));
         let of_others = newest.filter(|newest| !newest.is_signed() && newest.is_in_effect());
         let deployed = match of_others {
             // What ours does not say is as it is now.
@@ -165,8 +167,11 @@ impl KnownValues {
             }
             None => ours.map(Arc::new),
         };
+        // After the newest one, another was in effect that is lost.
+        let is_former = told_of_lost(revisions).is_some() && newest.is_some_and(Stored::is_in_effect);
+        let newest_values = newest.filter(|_| !is_former).and_then(values_of);
         Self {
-            newest: newest.and_then(values_of).map(Arc::new),
+            newest: newest_values.map(Arc::new),
             deployed,
             is_undone: newest.is_some_and(is_undone),
             behind: revisions.iter().flat_map(behind).collect(),
@@ -221,27 +226,6 @@ fn behind(stored: &Stored) -> Vec<String> {
     let own = snapshot.behind.iter().filter(|_| was_deployed);
     let next = snapshot.next.iter().flat_map(|next| &next.behind);
     own.chain(next).cloned().collect()
-}
-
-/// What procedures kept up in the last revision that Helm has put its own in the place of, where that is not before ours in
-/// effect: nothing else is known of it.
-fn replaced(own: Option<&Stored>, revisions: &[Stored]) -> Option<LastValues> {
-    let told = revisions
-        .iter()
-        .filter_map(|stored| stored.snapshot.next.as_ref());
-    let is_lost = |revision: Revision| {
-        let mut lost = revisions.iter().filter(|lost| lost.record.version == revision);
-        lost.any(|lost| !lost.is_signed() && (lost.is_in_effect() || is_gone(lost)))
-    };
-    let own = own.map(|own| own.record.version);
-    let last = told.max_by_key(|next| next.revision)?;
-    (Some(last.revision) > own && is_lost(last.revision)).then(|| last.clone().into())
-}
-
-/// Whether Helm has uninstalled it, and kept its history.
-fn is_gone(stored: &Stored) -> bool {
-    use ReleaseStatus::{Uninstalled, Uninstalling};
-    matches!(stored.record.info.status, Uninstalled | Uninstalling)
 }
 
 /// The values of a revision; nobody vouches for those of one that is not signed.

@@ -77,8 +77,8 @@ pub struct Snapshot {
     /// The names of the runs that it has waited for: they let no other one through once it is deployed.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub behind: BTreeSet<String>,
-    /// What procedures keep up in the revision after it: Helm takes the word of that one away when it puts one of its own in
-    /// the place. Absent where no procedure is declared.
+    /// What procedures keep up in the revision that is in effect after it, or instead of it: Helm takes the word of that one away
+    /// when it puts one of its own in the place. Absent where no procedure is declared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<KeptUp>,
     /// Where the entry has put values over those of the resource: the maps that lead there, with `true` in the places. Absent

@@ -121,6 +121,8 @@ impl Deploy<'_> {
                 adopted: new.adopts,
                 stages: new.plan.stages.clone(),
                 handled_test: handled_test(&earlier),
+                // Until it is deployed, and where it fails, it may be all that tells.
+                next: self.settings.kept_up_in_effect(&session.history, &earlier),
                 ..Snapshot::default()
             },
             uid: None,

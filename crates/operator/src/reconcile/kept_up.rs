@@ -1,0 +1,85 @@
+//! What procedures keep up in a revision, told beside others: Helm takes the word of a revision away when it puts one of its own
+//! in the place, and may delete older ones.
+
+use steersman_model::{ReleaseStatus, Revision};
+use steersman_watches::procedure::value_at;
+
+use super::ReconcileSettings;
+use crate::release::{History, KeptUp, Stored};
+
+impl ReconcileSettings {
+    /// What procedures keep up in a revision, where there are some.
+    pub(super) fn kept_up(&self, stored: &Stored) -> Option<KeptUp> {
+        let config = stored.record.config.as_ref();
+        let triggers = self
+            .procedures
+            .iter()
+            .filter_map(|procedure| procedure.on.as_ref());
+        let changed = triggers.map(|trigger| {
+            let path = &trigger.path;
+            (
+                path.clone(),
+                config.and_then(|config| value_at(config, path)).cloned(),
+            )
+        });
+        (!self.procedures.is_empty()).then(|| KeptUp {
+            revision: stored.record.version,
+            overlay: stored.snapshot.overlay.clone(),
+            behind: stored.snapshot.behind.clone(),
+            mac: None,
+            changed: changed.collect(),
+        })
+    }
+
+    /// What procedures keep up in the last one of these revisions that is in effect, with the operator's word for it.
+    pub(super) fn kept_up_in_effect(&self, history: &History, revisions: &[Stored]) -> Option<KeptUp> {
+        if let Some(told) = told_of_lost(revisions).filter(|_| !self.procedures.is_empty()) {
+            return Some(told.clone());
+        }
+        let own = last_own(revisions)?;
+        history.vouched(self.kept_up(own)?)
+    }
+}
+
+/// The last one of ours that is in effect, or was until others took its place.
+fn last_own(revisions: &[Stored]) -> Option<&Stored> {
+    let mut newest_first = revisions.iter().rev();
+    newest_first.find(|stored| stored.is_signed() && stored.is_in_effect())
+}
+
+/// What procedures kept up in the last revision of ours in effect, where that is not in the history any longer as we have
+/// written it: nothing else is known of it.
+pub(super) fn told_of_lost(revisions: &[Stored]) -> Option<&KeptUp> {
+    let told = told(revisions)?;
+    let own = last_own(revisions).map(|own| own.record.version);
+    (Some(told.revision) > own && is_lost(told.revision, revisions)).then_some(told)
+}
+
+/// The newest revision of which others tell.
+///
+/// One is told of before it is in effect: what comes after it and tells of one before it knows that it never was.
+fn told(revisions: &[Stored]) -> Option<&KeptUp> {
+    let tells = |stored: &Stored| stored.snapshot.next.as_ref().map(|next| next.revision);
+    let was_none = |revision: Revision| {
+        let mut later = revisions.iter().filter(|stored| stored.record.version > revision);
+        later.any(|teller| teller.is_signed() && tells(teller).is_some_and(|told| told < revision))
+    };
+    let all = revisions
+        .iter()
+        .filter_map(|stored| stored.snapshot.next.as_ref());
+    all.filter(|told| !was_none(told.revision))
+        .max_by_key(|told| told.revision)
+}
+
+fn is_lost(revision: Revision, revisions: &[Stored]) -> bool {
+    let mut found = revisions
+        .iter()
+        .filter(|stored| stored.record.version == revision);
+    found.all(|stored| !stored.is_signed() && (stored.is_in_effect() || is_gone(stored)))
+}
+
+/// Whether Helm has uninstalled it, and kept its history.
+fn is_gone(stored: &Stored) -> bool {
+    use ReleaseStatus::{Uninstalled, Uninstalling};
+    matches!(stored.record.info.status, Uninstalled | Uninstalling)
+}
