@@ -35,6 +35,7 @@ mod handover;
 mod health;
 mod health_checks;
 mod hook_policies;
+mod hook_words;
 mod hooks;
 mod hooks_made;
 mod hooks_of_deletions;

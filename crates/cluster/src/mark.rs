@@ -5,6 +5,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
+use steersman_watches::procedure::names::SECRETS;
 
 use crate::primary::{
     PRIMARY_RESOURCE, PRIMARY_RESOURCE_TYPE, group_of, is_named, may_own, primary, resource_type,
@@ -234,7 +235,7 @@ pub fn orphan_patch(existing: &ObjectMeta, uid: &str) -> Option<Value> {
         "uid": existing.uid, "resourceVersion": existing.resource_version,
         "ownerReferences": others,
         "labels": { OWNER_UID_LABEL: null },
-        "annotations": { PRIMARY_RESOURCE: null, PRIMARY_RESOURCE_TYPE: null, HOOK_RUN: null },
+        "annotations": { PRIMARY_RESOURCE: null, PRIMARY_RESOURCE_TYPE: null, HOOK_RUN: null, SECRETS: null },
     }}))
 }
 
@@ -263,6 +264,7 @@ pub fn without_marks(mut object: Value) -> Value {
                 PRIMARY_RESOURCE,
                 PRIMARY_RESOURCE_TYPE,
                 HOOK_RUN,
+                SECRETS,
             ][..],
         ),
     ] {

@@ -17,7 +17,6 @@ mod due;
 mod error;
 mod index;
 mod job;
-mod job_secrets;
 mod known;
 mod lost;
 mod observe;

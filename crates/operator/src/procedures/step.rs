@@ -12,12 +12,12 @@ use steersman_watches::procedure::{Step, Work};
 
 use super::error::StepError;
 use super::job::{annotate, finalizers_but_ours, marked, words_of};
-use super::job_secrets::{JobSecrets, Place, places_of, redactor_of};
 use super::reconciler::ProcedureReconciler;
 use super::record::{Outcome, ProcedureRecord, StepRecord, Stop};
 use super::report::cut;
 use super::session::Session;
 use super::words::{masked_result, masked_words, reason_alone};
+use crate::job_secrets::{JobSecrets, Place, places_of, redactor_of};
 use crate::reconcile::{StepPlace, StepTemplate, patch_finalizers};
 use crate::status::{LearningRedactor, Redactor};
 
@@ -264,7 +264,7 @@ impl ProcedureReconciler {
         let of_job = redactor_of(
             &place.client,
             (&found.metadata, &found.data),
-            &session.run.uid,
+            (&session.run.uid, &name),
             &keys,
         );
         let of_job = of_job.await.map_err(|source| StepError::secrets(&name, source))?;

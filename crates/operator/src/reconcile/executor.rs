@@ -274,6 +274,7 @@ impl Executor {
             is_recovery: stage.is_recovery && !stage.is_retry,
             left_out: None,
             ends: session.progress.hook_ends(),
+            redactor: &session.redactor,
         };
         let ran = self.applier.run_hooks(&session.owner, run).await;
         let ran = ran.map_err(ReconcileError::from);

@@ -1,13 +1,14 @@
 //! How far a revision has come, written down as soon as it has: which hooks have run, which stages are applied.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use steersman_model::{Applied, Change, ChangeSet, ObjectId, Revision};
 
 use super::history::{History, HistoryError};
 use super::hook_mark::hook_mark;
+use super::signature::SigningKeys;
 use super::stage::StageRecord;
 use super::stored::{FinishedHook, Snapshot, SnapshotObject, Stored};
 
@@ -40,6 +41,11 @@ impl<'a> Journal<'a> {
         let tests = snapshot.tests.as_ref().filter(|_| event == "test");
         let event = tests.map_or_else(|| event.to_owned(), |tests| format!("{event}~{}", tests.round));
         hook_mark(revision, (&event, turn), undone, snapshot.written)
+    }
+
+    /// The keys that vouch for it.
+    pub(crate) fn keys(&self) -> Arc<SigningKeys> {
+        self.history.keys()
     }
 
     /// Its number.

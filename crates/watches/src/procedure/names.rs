@@ -21,5 +21,5 @@ pub const REQUEST: &str = "steersman.dev/request";
 pub const RUN: &str = "steersman.dev/run";
 /// Of a resource: keeps schedules from making runs, `true` or the names of procedures with commas.
 pub const SUSPEND: &str = "steersman.dev/suspend-procedures";
-/// Of the Job of a step: the Secrets that it has something of, and by a MAC what they held when it was made.
+/// Of the Job of a step, and of the Job or Pod of a hook: the Secrets that it has something of, and by a MAC what they held when it was made.
 pub const SECRETS: &str = "steersman.dev/secrets";

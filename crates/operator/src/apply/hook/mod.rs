@@ -5,6 +5,7 @@ mod event;
 mod order;
 mod progress;
 mod run;
+mod secrets;
 mod under_way;
 mod wait;
 
@@ -32,6 +33,7 @@ use super::applier::Applier;
 use crate::apply::address::identify;
 use crate::apply::ownership::Deletion;
 use crate::release::{HookRecord, Journal};
+use crate::status::LearningRedactor;
 use crate::telemetry::step;
 
 /// The pauses between attempts to delete a hook's object. After the last one it stays until the hook runs again, or the
@@ -64,6 +66,8 @@ pub struct HookRun<'a> {
     pub left_out: Option<&'a LeftOut>,
     /// Where the ends of Jobs and Pods are noted.
     pub ends: &'a HookEnds,
+    /// Learns what Secrets hold that Jobs and Pods have something of, before it is told what they have said.
+    pub redactor: &'a LearningRedactor,
 }
 
 /// The Jobs and Pods of hooks that have come to their end.
@@ -188,6 +192,7 @@ impl Applier {
             is_recovery,
             left_out,
             ends,
+            redactor,
             ..
         }: HookRun<'_>,
     ) -> Result<(), HookError> {
@@ -244,6 +249,8 @@ impl Applier {
                     is_recovery,
                     written: journal.written(),
                     is_before_awaited: awaited.is_some(),
+                    journal,
+                    redactor,
                 };
                 let step = step("hook").object(&run.id);
                 let begun = resumed.map_or_else(Instant::now, |wait| wait.term.since);

@@ -17,13 +17,15 @@ use super::error::HookError;
 use super::event::event_name;
 use super::order::{BEFORE_CREATION, FAILED, SUCCEEDED, has_policy};
 use super::progress::{Progress, last_words, progress, said};
+use super::secrets::UNSHOWN;
 use super::wait::{HookWait, Term};
 use crate::apply::applier::Applier;
 use crate::apply::ownership::{Deletion, PruneError, with_finalizers};
 use crate::apply::repair::schema::mend;
 use crate::apply::request::{Existing, apply_new};
 use crate::dependents::Until;
-use crate::release::{HistoryError, HookRecord, has_come_to, is_of_undone};
+use crate::release::{HistoryError, HookRecord, Journal, has_come_to, is_of_undone};
+use crate::status::LearningRedactor;
 
 /// How many pods of a failed job are asked for what they said: others may have given many its label.
 const PODS: u32 = 50;
@@ -63,6 +65,9 @@ pub(super) struct Terms<'a> {
     pub(super) written: Option<Timestamp>,
     /// Whether it comes before the hook that was waited for.
     pub(super) is_before_awaited: bool,
+    pub(super) journal: &'a Journal<'a>,
+    /// Learns what is secret in what the hook says.
+    pub(super) redactor: &'a LearningRedactor,
 }
 
 /// What an object is to a run of the hook that makes it.
@@ -109,7 +114,7 @@ impl Applier {
                     uid: wait.uid.clone(),
                     ..ObjectMeta::default()
                 };
-                self.wait_done(owner, &api, run, term, started).await?;
+                self.wait_done(owner, &api, run, (terms, term), started).await?;
                 return Ok(true);
             }
         }
@@ -130,10 +135,10 @@ impl Applier {
             if !terms.is_retry && resumed.is_none() {
                 term = term.of(&started);
             }
-            self.wait_done(owner, &api, run, term, *started).await?;
+            self.wait_done(owner, &api, run, (terms, term), *started).await?;
             return Ok(true);
         }
-        self.make(owner, &api, run, (terms.mark, term), &before).await?;
+        self.make(owner, &api, run, (terms, term), &before).await?;
         Ok(true)
     }
 
@@ -143,7 +148,7 @@ impl Applier {
         owner: &Owner,
         api: &Api<DynamicObject>,
         run: &Run<'_>,
-        (mark, term): (&str, Term),
+        (terms, term): (Terms<'_>, Term),
         before: &Before,
     ) -> Result<(), HookError> {
         let is_absent = matches!(before, Before::Absent);
@@ -162,7 +167,8 @@ impl Applier {
         }
         tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Running hook");
         let namespace = run.id.namespace.as_deref();
-        let value = owner.mark_hook(&run.object.value, namespace, run.object.is_kept(), mark);
+        let mut value = owner.mark_hook(&run.object.value, namespace, run.object.is_kept(), terms.mark);
+        self.note_secrets(owner, run, terms, &mut value).await;
         let found = if is_absent {
             None
         } else {
@@ -181,14 +187,16 @@ impl Applier {
                 });
             }
             Some(_) if run.has_an_end() && is_kept => return Err(run.kept()),
-            Some((_, found)) if run.has_an_end() => return Err(self.in_the_way(run, &found).await),
+            Some((_, found)) if run.has_an_end() => {
+                return Err(self.in_the_way(owner, run, terms, &found).await);
+            }
             Some(_) if run.is_definition() => return Ok(()),
             Some((_, found)) => {
                 self.write((&owner.uid, api), run, value, found.metadata.uid)
                     .await?
             }
         };
-        self.wait_done(owner, api, run, term, written).await
+        self.wait_done(owner, api, run, (terms, term), written).await
     }
 
     /// Whether the object is there that carries `mark`. What may not be looked at is not known to be.
@@ -244,9 +252,18 @@ impl Applier {
     }
 
     /// Why a hook can't run that has run before.
-    async fn in_the_way(&self, run: &Run<'_>, found: &DynamicObject) -> HookError {
+    async fn in_the_way(
+        &self,
+        owner: &Owner,
+        run: &Run<'_>,
+        terms: Terms<'_>,
+        found: &DynamicObject,
+    ) -> HookError {
         let state = match progress(&run.id.kind, &found.metadata, &found.data) {
-            Progress::Failed(reason) => format!("and has failed: {}", self.in_its_words(run, reason).await),
+            Progress::Failed(reason) => {
+                let words = self.in_its_words(owner, run, terms, Some(found), reason);
+                format!("and has failed: {}", words.await)
+            }
             Progress::Done => "and has run before".to_owned(),
             Progress::Running(state) => format!("and is not done: {state}"),
         };
@@ -288,7 +305,7 @@ impl Applier {
         owner: &Owner,
         api: &Api<DynamicObject>,
         run: &Run<'_>,
-        term: Term,
+        (terms, term): (Terms<'_>, Term),
         mut seen: ObjectMeta,
     ) -> Result<(), HookError> {
         if !run.has_an_end() {
@@ -305,13 +322,15 @@ impl Applier {
             // A job with a time to live may be gone when it is done, and its name another's.
             let Some(object) = found.filter(|found| found.metadata.uid == seen.uid) else {
                 return match self.dependents.failure(&owner.uid) {
-                    Some(reason) => Err(self.has_failed(run, reason).await),
+                    Some(reason) => Err(self.has_failed(owner, run, terms, None, reason).await),
                     None => Ok(()),
                 };
             };
             match progress(&run.id.kind, &object.metadata, &object.data) {
                 Progress::Done => return Ok(()),
-                Progress::Failed(reason) => return Err(self.has_failed(run, reason).await),
+                Progress::Failed(reason) => {
+                    return Err(self.has_failed(owner, run, terms, Some(&object), reason).await);
+                }
                 Progress::Running(state) => {
                     if let Some(timeout) = term.exceeded() {
                         return Err(run.timed_out(timeout, state));
@@ -355,19 +374,35 @@ impl Applier {
         }
     }
 
-    async fn has_failed(&self, run: &Run<'_>, reason: String) -> HookError {
+    async fn has_failed(
+        &self,
+        owner: &Owner,
+        run: &Run<'_>,
+        terms: Terms<'_>,
+        object: Option<&DynamicObject>,
+        reason: String,
+    ) -> HookError {
         HookError::Failed {
             event: run.event,
             path: run.hook.path.clone(),
             id: Box::new(run.id.clone()),
-            reason: self.in_its_words(run, reason).await,
+            reason: self.in_its_words(owner, run, terms, object, reason).await,
         }
     }
 
-    /// Why a hook has failed, with what its pods said.
-    async fn in_its_words(&self, run: &Run<'_>, reason: String) -> String {
+    /// Why a hook has failed, with what its pods said, where it is known what is secret in that.
+    async fn in_its_words(
+        &self,
+        owner: &Owner,
+        run: &Run<'_>,
+        terms: Terms<'_>,
+        object: Option<&DynamicObject>,
+        reason: String,
+    ) -> String {
         let words = self.last_words(run).await.unwrap_or_default();
-        match said([&reason, &words], "; ") {
+        let is_known = words.is_empty() || self.learn_secrets(owner, terms, object).await;
+        let words = if is_known { words.as_str() } else { UNSHOWN };
+        match said([&reason, words], "; ") {
             said if said.is_empty() => "its status does not say why".to_owned(),
             said => said,
         }

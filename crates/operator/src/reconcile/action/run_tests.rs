@@ -132,6 +132,7 @@ impl RunTests<'_> {
             is_recovery: is_recovery && resumed.is_none(),
             left_out: None,
             ends: session.progress.hook_ends(),
+            redactor: &session.redactor,
         };
         Ok(self.executor.applier.run_hooks(&session.owner, run).await?)
     }

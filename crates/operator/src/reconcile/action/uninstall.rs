@@ -435,6 +435,7 @@ impl Uninstall<'_> {
             is_recovery: false,
             left_out: (event == HookEvent::PostDelete).then_some(&left_out),
             ends: session.progress.hook_ends(),
+            redactor: &session.redactor,
         };
         let ran = self.executor.applier.run_hooks(&session.owner, hooks).await;
         let gone = left_out.into_reasons();

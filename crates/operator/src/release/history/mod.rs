@@ -23,7 +23,7 @@ use super::index::ReleaseIndex;
 use super::parts::Parts;
 use super::record::ReleaseRecord;
 use super::secret::secret_name;
-use super::signature::{KeptContent, SignedContent, Signer};
+use super::signature::{KeptContent, SignedContent, Signer, SigningKeys};
 use super::stored::{KeptUp, Snapshot};
 use crate::budget::{Allowance, Budget, Share};
 
@@ -64,12 +64,17 @@ impl History {
         })
     }
 
+    /// The keys that vouch for it.
+    pub(crate) fn keys(&self) -> Arc<SigningKeys> {
+        self.signer.keys()
+    }
+
     fn vouches(&self, kept: &KeptUp) -> bool {
         kept.mac.is_some_and(|mac| self.macs(kept).contains(&mac))
     }
 
     fn macs(&self, kept: &KeptUp) -> Vec<Digest> {
-        self.signer.keys().macs(&KeptContent {
+        self.keys().macs(&KeptContent {
             namespace: &self.namespace,
             owner_uid: &self.owner.uid,
             kept,

@@ -1,4 +1,4 @@
-//! The Secrets that a Job has something of: which ones, and what they held when it was made.
+//! The Secrets that a Job, or a Pod, has something of: which ones, and what they held when it was made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +21,13 @@ const LAYOUT: &[u8] = b"steersman.dev/procedure-secrets/3";
 const MOST: usize = 20;
 
 /// A namespace, and a name in it.
-pub(super) type Place = (String, String);
+pub(crate) type Place = (String, String);
 
-/// The Secrets that the pods of a Job get something of.
+/// The Secrets that the pods of a Job get something of, or that a Pod does.
 fn secrets_named(job: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let Some(pod) = job.pointer("/spec/template/spec") else {
+    let pod = job.pointer("/spec/template/spec");
+    let Some(pod) = pod.or_else(|| job.pointer("/spec")) else {
         return found;
     };
     let mut open = vec![pod];
@@ -63,7 +64,7 @@ fn named_at(key: &str, field: &Value) -> Vec<String> {
 
 /// The Secrets that a Job in this namespace has something of: those that it names, and those that its file `had`. `None` where
 /// they are too many to be looked at.
-pub(super) fn places_of(namespace: &str, job: &Value, had: &BTreeSet<Place>) -> Option<BTreeSet<Place>> {
+pub(crate) fn places_of(namespace: &str, job: &Value, had: &BTreeSet<Place>) -> Option<BTreeSet<Place>> {
     let named = secrets_named(job).into_iter();
     let named = named.map(|name| (namespace.to_owned(), name));
     let all: BTreeSet<Place> = named.chain(had.iter().cloned()).collect();
@@ -81,7 +82,7 @@ struct Note {
 
 /// What some Secrets hold.
 #[derive(Debug, Default)]
-pub(super) struct JobSecrets {
+pub(crate) struct JobSecrets {
     held: BTreeMap<Place, Held>,
 }
 
@@ -94,16 +95,17 @@ struct Held {
 
 struct OfJob<'a> {
     secrets: &'a JobSecrets,
-    /// The UID of the run, and the name of the Job, which no other try of a step has.
+    /// The UID of the run or resource for which it is made, and what no other one has that is made for that: the name of the Job of a
+    /// step, the mark of a hook.
     job: (&'a str, &'a str),
 }
 
 impl Signable for OfJob<'_> {
     fn feed(&self, sink: &mut dyn FnMut(&[u8])) {
         sink(LAYOUT);
-        let (run, name) = self.job;
-        feed_field(sink, run.as_bytes());
-        feed_field(sink, name.as_bytes());
+        let (owner, made_for) = self.job;
+        feed_field(sink, owner.as_bytes());
+        feed_field(sink, made_for.as_bytes());
         for ((namespace, name), held) in &self.secrets.held {
             feed_field(sink, namespace.as_bytes());
             feed_field(sink, name.as_bytes());
@@ -117,7 +119,7 @@ impl JobSecrets {
     ///
     /// # Errors
     /// They can't be read at the moment.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         client: &Client,
         places: &BTreeSet<Place>,
     ) -> Result<Option<Self>, RequestError> {
@@ -138,12 +140,12 @@ impl JobSecrets {
     }
 
     /// Whether those at these places are known, and no others.
-    pub(super) fn are_of(&self, places: &BTreeSet<Place>) -> bool {
+    pub(crate) fn are_of(&self, places: &BTreeSet<Place>) -> bool {
         self.held.keys().eq(places)
     }
 
     /// What stands on the Job that is made when they hold this; `None` where there is no key.
-    pub(super) fn note(&self, job: (&str, &str), keys: &SigningKeys) -> Option<String> {
+    pub(crate) fn note(&self, job: (&str, &str), keys: &SigningKeys) -> Option<String> {
         let of_job = OfJob { secrets: self, job };
         let names = self.held.keys();
         let note = Note {
@@ -156,7 +158,7 @@ impl JobSecrets {
     }
 
     /// What masks what they hold.
-    pub(super) fn redactor(&self) -> Redactor {
+    pub(crate) fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::default();
         for held in self.held.values() {
             redactor.add_object(&json!({ "apiVersion": "v1", "kind": "Secret", "data": held.data }));
@@ -170,17 +172,16 @@ impl JobSecrets {
 ///
 /// # Errors
 /// They can't be read at the moment.
-pub(super) async fn redactor_of(
+pub(crate) async fn redactor_of(
     client: &Client,
     (metadata, job): (&ObjectMeta, &Value),
-    run: &str,
+    made_for: (&str, &str),
     keys: &SigningKeys,
 ) -> Result<Option<Redactor>, RequestError> {
-    let (namespace, name) = (metadata.namespace.as_deref(), metadata.name.as_deref());
     let annotations = metadata.annotations.as_ref();
     let note = annotations.and_then(|annotations| annotations.get(SECRETS));
     let note = note.and_then(|note| serde_json::from_str::<Note>(note).ok());
-    let (Some(note), Some(namespace), Some(name)) = (note, namespace, name) else {
+    let (Some(note), Some(namespace)) = (note, metadata.namespace.as_deref()) else {
         return Ok(None);
     };
     let places = note.secrets.iter().map(|place| place.split_once('/'));
@@ -197,7 +198,7 @@ pub(super) async fn redactor_of(
     };
     let of_job = OfJob {
         secrets: &secrets,
-        job: (run, name),
+        job: made_for,
     };
     if !keys.macs(&of_job).contains(&note.mac) {
         return Ok(None);

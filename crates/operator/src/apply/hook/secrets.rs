@@ -1,0 +1,75 @@
+//! What the Job or Pod of a hook has of Secrets, so that it is shown what it has said, and nothing of them.
+
+use std::collections::BTreeSet;
+
+use kube::api::DynamicObject;
+use serde_json::Value;
+use steersman_cluster::{HOOK_RUN, Owner};
+use steersman_watches::procedure::names::SECRETS;
+
+use super::run::{Run, Terms};
+use crate::apply::applier::Applier;
+use crate::job_secrets::{JobSecrets, places_of, redactor_of};
+
+/// Stands for the words of a hook of which nobody knows what is secret in them.
+pub(super) const UNSHOWN: &str = "what it has said is not shown: a Secret that it names can't be read, was not there when it was \
+                                  made, or was changed since";
+
+impl Applier {
+    /// Notes on the Job or Pod that is about to be made which Secrets it has something of, and what they hold. Without the note, or
+    /// where they can't be read, its words are not shown.
+    pub(super) async fn note_secrets(
+        &self,
+        owner: &Owner,
+        run: &Run<'_>,
+        terms: Terms<'_>,
+        object: &mut Value,
+    ) {
+        let Some(namespace) = run.id.namespace.as_deref().filter(|_| run.has_an_end()) else {
+            return;
+        };
+        let places = places_of(namespace, object, &BTreeSet::new());
+        let Some(places) = places.filter(|places| !places.is_empty()) else {
+            return;
+        };
+        let Ok(Some(secrets)) = JobSecrets::read(&self.client, &places).await else {
+            return;
+        };
+        let note = secrets.note((&owner.uid, terms.mark), &terms.journal.keys());
+        let annotations = object
+            .pointer_mut("/metadata/annotations")
+            .and_then(Value::as_object_mut);
+        if let (Some(note), Some(annotations)) = (note, annotations) {
+            annotations.insert(SECRETS.to_owned(), note.into());
+        }
+    }
+
+    /// Learns what is secret in what a Job or Pod has said, and whether all of that is known.
+    pub(super) async fn learn_secrets(
+        &self,
+        owner: &Owner,
+        terms: Terms<'_>,
+        object: Option<&DynamicObject>,
+    ) -> bool {
+        let Some(object) = object else {
+            return false;
+        };
+        let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+        let named = places_of(namespace, &object.data, &BTreeSet::new());
+        if named.is_some_and(|named| named.is_empty()) {
+            return true;
+        }
+        let annotations = object.metadata.annotations.as_ref();
+        let mark = annotations.and_then(|annotations| annotations.get(HOOK_RUN));
+        let made_for = (owner.uid.as_str(), mark.map_or("", String::as_str));
+        let keys = terms.journal.keys();
+        let redactor = redactor_of(&self.client, (&object.metadata, &object.data), made_for, &keys).await;
+        match redactor {
+            Ok(Some(redactor)) => {
+                terms.redactor.learn(redactor);
+                true
+            }
+            Ok(None) | Err(_) => false,
+        }
+    }
+}
