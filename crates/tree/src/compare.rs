@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use steersman_model::{harmless, objects_of_manifest};
+use steersman_model::{Revision, harmless, objects_of_manifest};
 use steersman_operator::release::Stored;
 use steersman_operator::status::Redactor;
 
 use crate::error::TreeError;
-use crate::text::{unified, unified_text};
+use crate::text::{unified, unified_text, without_former};
 
 /// What becomes of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,11 +52,16 @@ fn config(stored: &Stored) -> Value {
     Value::Object(stored.record.config.clone().unwrap_or_default())
 }
 
-/// What differs from one revision to another. `redactor` masks what is secret besides what [`redactor_of`] both masks.
+/// What differs from one revision to another. `redactor` masks what is secret besides what [`redactor_of`] both masks; where that is
+/// not all that is secret in one that is `unknown`, what it alone has is masked.
 ///
 /// # Errors
 /// What is stored of one is no list of objects.
-pub fn compare(from: &Stored, to: &Stored, mut redactor: Redactor) -> Result<RevisionChanges, TreeError> {
+pub fn compare(
+    (from, to): (&Stored, &Stored),
+    mut redactor: Redactor,
+    unknown: &BTreeSet<Revision>,
+) -> Result<RevisionChanges, TreeError> {
     redactor.extend(redactor_of([from, to]));
     let values = |stored: &Stored| harmless(&redactor.mask(&steersman_yaml::to_string(&config(stored))));
     let name = |stored: &Stored| format!("revision {}", stored.record.version);
@@ -64,6 +69,18 @@ pub fn compare(from: &Stored, to: &Stored, mut redactor: Redactor) -> Result<Rev
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     let changes = names.into_iter().filter_map(|name| {
         let (before, after) = (old.get(name), new.get(name));
+        let shown = |of: &Stored, object: Option<&Value>, other: Option<&Value>| {
+            let is_unknown = unknown.contains(&of.record.version);
+            let other = other.unwrap_or(&Value::Null);
+            object.map(|object| {
+                if is_unknown {
+                    without_former(object, other)
+                } else {
+                    object.clone()
+                }
+            })
+        };
+        let (old, new) = (shown(from, before, after), shown(to, after, before));
         let fate = match (before, after) {
             (None, _) => "created",
             (_, None) => "deleted",
@@ -74,7 +91,7 @@ pub fn compare(from: &Stored, to: &Stored, mut redactor: Redactor) -> Result<Rev
             name: harmless(name),
             fate,
             why: String::new(),
-            diff: unified(name, before, after, &redactor),
+            diff: unified(name, old.as_ref(), new.as_ref(), &redactor),
             managers: Vec::new(),
         })
     });

@@ -1,12 +1,14 @@
 //! What is secret in a release besides what its revisions have: in Secrets that its values come from, and that its chart looks up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt as _, stream};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::api::Api;
-use serde_json::json;
+use serde_json::{Value, json};
+use steersman_model::Revision;
 use steersman_operator::release::Stored;
 use steersman_operator::status::Redactor;
 
@@ -15,35 +17,87 @@ const MOST: usize = 50;
 /// So many at a time.
 const PARALLEL: usize = 8;
 
-/// Has what is in the Secrets of these revisions be masked, as far as the client may read them: where a value of one is in another
-/// object, who looks may see that.
-pub async fn learn_secrets(client: &Client, revisions: &[Stored], redactor: &mut Redactor) {
-    let names = named(revisions);
-    let read = names.into_iter().take(MOST).map(|(namespace, name)| async move {
-        let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
-        secrets.get_opt(&name).await.ok().flatten()
+/// A namespace, and a name in it; no name is all of them.
+type Place = (String, String);
+
+/// What a revision had of a Secret, as far as that can be compared: where from it was, and a digest.
+type Had = (Place, Value);
+
+/// Has what is in the Secrets of these revisions, the oldest first, be masked, as far as the client may read them: where a value of one
+/// is in another object, who looks may see that.
+///
+/// Gives the revisions of which that is not all that is secret: a Secret had something else then, can't be read, or is one of too many.
+pub async fn learn_secrets(
+    client: &Client,
+    revisions: &[Stored],
+    redactor: &mut Redactor,
+) -> BTreeSet<Revision> {
+    let places = revisions.iter().rev().flat_map(had).map(|(place, _)| place);
+    let places: BTreeSet<Place> = places.filter(|(_, name)| !name.is_empty()).collect();
+    let read = places.into_iter().take(MOST).map(|place| async move {
+        let secrets: Api<Secret> = Api::namespaced(client.clone(), &place.0);
+        let found = secrets.get_opt(&place.1).await.ok().flatten();
+        found.map(|secret| (place, secret))
     });
     let mut read = stream::iter(read).buffer_unordered(PARALLEL);
+    let mut changed = BTreeMap::new();
     while let Some(found) = read.next().await {
-        let Some(secret) = found else { continue };
+        let Some((place, secret)) = found else { continue };
         redactor.add_object(&json!({ "apiVersion": "v1", "kind": "Secret", "data": secret.data }));
+        changed.extend(last_change(&secret).map(|time| (place, time)));
     }
+    unknown(revisions, &changed)
 }
 
-/// The namespaces and names of these Secrets.
-fn named(revisions: &[Stored]) -> BTreeSet<(String, String)> {
-    let of_stored = |stored: &Stored| {
-        let namespace = &stored.record.namespace;
-        let sources = stored.snapshot.values_from.iter();
-        let sources = sources.filter(|source| source.is_secret());
-        let sources = sources.map(|source| (namespace.clone(), source.name.clone()));
-        let lookups = stored.snapshot.lookups.iter();
-        let lookups = lookups.filter(|asked| {
-            (asked.api_version.as_str(), asked.kind.as_str()) == ("v1", "Secret") && !asked.name.is_empty()
-        });
-        let lookups = lookups.map(|asked| (asked.namespace.clone(), asked.name.clone()));
-        sources.chain(lookups).collect::<Vec<_>>()
+/// When a Secret was changed last, to the second.
+fn last_change(secret: &Secret) -> Option<Timestamp> {
+    let metadata = &secret.metadata;
+    let managers = metadata.managed_fields.iter().flatten();
+    let times = managers.map(|manager| manager.time.as_ref());
+    let times = times.chain([metadata.creation_timestamp.as_ref()]);
+    times.map(|time| time.map(|time| time.0)).max().flatten()
+}
+
+/// The revisions that had something else of a Secret than it has, which was changed last at these times, or of one that is not known.
+///
+/// What the newest one had is what there is where nothing was changed after it.
+fn unknown(revisions: &[Stored], changed: &BTreeMap<Place, Timestamp>) -> BTreeSet<Revision> {
+    let mut newest: BTreeMap<Place, (Value, Option<Timestamp>)> = BTreeMap::new();
+    for stored in revisions {
+        for (place, digests) in had(stored) {
+            newest.insert(place, (digests, stored.snapshot.written));
+        }
+    }
+    let is_known = |(place, digests): Had| {
+        let (changed, newest) = (changed.get(&place), newest.get(&place));
+        changed
+            .zip(newest)
+            .is_some_and(|(changed, (of_newest, written))| {
+                digests == *of_newest && written.is_some_and(|written| *changed <= written)
+            })
     };
-    let names = revisions.iter().rev().flat_map(of_stored);
-    names.filter(|(namespace, _)| !namespace.is_empty()).collect()
+    let unknown = revisions
+        .iter()
+        .filter(|stored| !had(stored).into_iter().all(is_known));
+    unknown.map(|stored| stored.record.version).collect()
+}
+
+/// What a revision had of Secrets.
+fn had(stored: &Stored) -> Vec<Had> {
+    let mut had: BTreeMap<Place, Vec<Value>> = BTreeMap::new();
+    let sources = stored.snapshot.values_from.iter();
+    for source in sources.filter(|source| source.is_secret()) {
+        let place = (stored.record.namespace.clone(), source.name.clone());
+        had.entry(place)
+            .or_default()
+            .push(json!([source.values_key, source.mac]));
+    }
+    for asked in &stored.snapshot.lookups {
+        if (asked.api_version.as_str(), asked.kind.as_str()) == ("v1", "Secret") {
+            let place = (asked.namespace.clone(), asked.name.clone());
+            had.entry(place).or_default().push(json!(asked.found_secrets()));
+        }
+    }
+    let digests = had.into_iter().map(|(place, digests)| (place, digests.into()));
+    digests.collect()
 }

@@ -133,6 +133,21 @@ async fn a_release_shows_values_revisions_owners_and_what_would_change_without_i
         assert_eq!(page.get(&path, &cookie).await.status, 404, "{path}");
     }
 
+    // What was in the Secret is nowhere any longer but in the revisions.
+    let other = kube::api::Patch::Merge(json!({"stringData": {"word": "canary-of-another"}}));
+    let (secrets, parameters) = (bench.secrets(), kube::api::PatchParams::default());
+    secrets.patch("found", &parameters, &other).await.unwrap();
+    let compared = page.get(&format!("{address}/compare?from=1&to=2"), &cookie).await;
+    let body = compared.body;
+    assert!(
+        body.contains("ConfigMap shop-settings") && body.contains("has changed since"),
+        "{body}"
+    );
+    assert!(
+        body.contains("-message: one") && !body.contains("canary"),
+        "{body}"
+    );
+
     // What others have to tell leaves its own events their place.
     many_events(&bench).await;
     page.wait(&address, &cookie, "ReleaseUpgraded").await;

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use kube::api::DynamicObject;
 use serde::Deserialize;
 use serde_json::Value;
-use steersman_model::{ReleaseStatus, chain};
+use steersman_model::{ReleaseStatus, Revision, chain};
 use steersman_operator::status::Redactor;
 use steersman_tree::{PlanView, compare, dry_run, learn_secrets, values_by_source};
 use steersman_watches::Watch;
@@ -128,10 +128,13 @@ pub(crate) async fn compared(
         );
     };
     let mut redactor = Redactor::default();
-    learn_secrets(&site.client, &found.revisions, &mut redactor).await;
+    let unknown = learn_secrets(&site.client, &found.revisions, &mut redactor).await;
+    let has_unknown = [from, to]
+        .iter()
+        .any(|number| unknown.contains(&Revision(*number)));
     let (before, after) = (before.clone(), after.clone());
     // Large manifests take their time.
-    let compared = tokio::task::spawn_blocking(move || compare(&before, &after, redactor));
+    let compared = tokio::task::spawn_blocking(move || compare((&before, &after), redactor, &unknown));
     let Ok(compared) = compared.await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
@@ -139,7 +142,7 @@ pub(crate) async fn compared(
         Ok(changes) => {
             let numbers = found.revisions.iter().map(|stored| stored.record.version.0);
             let of = (app.cluster.as_str(), place.name.as_str(), place.address());
-            let page = ComparePage::of(of, (from, to), numbers.collect(), &changes);
+            let page = ComparePage::of(of, (from, to), numbers.collect(), (&changes, has_unknown));
             answer(StatusCode::OK, &page)
         }
         Err(error) => failed(&app, &error),

@@ -18,6 +18,8 @@ pub(crate) struct ComparePage<'a> {
     revisions: Vec<u32>,
     values: Option<Diff>,
     objects: Vec<Change>,
+    /// Whether what was secret in one of them is not known.
+    has_unknown: bool,
 }
 
 impl<'a> ComparePage<'a> {
@@ -25,7 +27,7 @@ impl<'a> ComparePage<'a> {
         (cluster, release, address): (&'a str, &'a str, String),
         (from, to): (u32, u32),
         revisions: Vec<u32>,
-        changes: &RevisionChanges,
+        (changes, has_unknown): (&RevisionChanges, bool),
     ) -> Self {
         Self {
             cluster,
@@ -36,6 +38,7 @@ impl<'a> ComparePage<'a> {
             revisions,
             values: changes.values.as_deref().map(Diff::of),
             objects: changes.objects.iter().map(Change::of).collect(),
+            has_unknown,
         }
     }
 }
