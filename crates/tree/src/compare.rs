@@ -8,7 +8,7 @@ use steersman_operator::release::Stored;
 use steersman_operator::status::Redactor;
 
 use crate::error::TreeError;
-use crate::text::{unified, unified_text, without_former};
+use crate::text::{States, unified_all, unified_text, without_former};
 
 /// What becomes of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +67,7 @@ pub fn compare(
     let name = |stored: &Stored| format!("revision {}", stored.record.version);
     let (old, new) = (objects(from)?, objects(to)?);
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let mut states = Vec::new();
     let changes = names.into_iter().filter_map(|name| {
         let (before, after) = (old.get(name), new.get(name));
         let shown = |of: &Stored, object: Option<&Value>, other: Option<&Value>| {
@@ -80,24 +81,32 @@ pub fn compare(
                 }
             })
         };
-        let (old, new) = (shown(from, before, after), shown(to, after, before));
         let fate = match (before, after) {
             (None, _) => "created",
             (_, None) => "deleted",
             _ if before == after => return None,
             _ => "changed",
         };
+        states.push(States {
+            name: name.clone(),
+            before: shown(from, before, after),
+            after: shown(to, after, before),
+        });
         Some(ObjectChange {
             name: harmless(name),
             fate,
             why: String::new(),
-            diff: unified(name, old.as_ref(), new.as_ref(), &redactor),
+            diff: None,
             managers: Vec::new(),
         })
     });
+    let mut changes: Vec<_> = changes.collect();
+    for (change, diff) in changes.iter_mut().zip(unified_all(&states, &redactor)) {
+        change.diff = diff;
+    }
     Ok(RevisionChanges {
         values: unified_text((&name(from), &values(from)), (&name(to), &values(to))),
-        objects: changes.collect(),
+        objects: changes,
     })
 }
 

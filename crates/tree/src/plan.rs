@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use kube::Client;
 use kube::api::DynamicObject;
-use serde_json::Value;
 use steersman_cluster::discovery::Resource;
 use steersman_model::harmless;
 use steersman_operator::dependents::Interests;
@@ -17,7 +16,7 @@ use steersman_watches::Watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::compare::ObjectChange;
-use crate::text::{unified, without_former};
+use crate::text::{States, unified_all, without_former};
 
 /// What would be done with a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,41 +75,52 @@ impl PlanView {
                 .collect(),
             hooks: all(&dry_run.hooks),
             stages: all(&dry_run.stages),
-            objects: changed
-                .into_iter()
-                .map(|object| change(object, dry_run))
-                .collect(),
+            objects: changes(&changed, dry_run),
             unchanged: same.len(),
         }
     }
 }
 
-fn change(object: &ObjectDryRun, dry_run: &DryRun) -> ObjectChange {
-    let name = harmless(&object.id.to_string());
-    let redactor = &dry_run.redactor;
-    let diff = |after: &Value| {
-        let hidden = object.live.as_ref().filter(|_| dry_run.has_unknown_secrets);
-        let hidden = hidden.map(|live| without_former(live, after));
-        unified(
-            &name,
-            hidden.as_ref().or(object.live.as_ref()),
-            Some(after),
-            redactor,
-        )
-    };
-    let (fate, why, diff) = match &object.result {
-        ObjectResult::Applied(after) if object.live.is_none() => ("created", String::new(), diff(after)),
-        ObjectResult::Applied(after) => ("changed", String::new(), diff(after)),
-        ObjectResult::Recreated(after) => ("recreated", String::new(), diff(after)),
-        ObjectResult::Deleted => ("deleted", String::new(), None),
-        ObjectResult::Kept => ("kept", String::new(), None),
-        ObjectResult::Refused(reason) => ("refused", harmless(&redactor.mask(reason)), None),
+fn changes(objects: &[&ObjectDryRun], dry_run: &DryRun) -> Vec<ObjectChange> {
+    let states = objects.iter().map(|object| {
+        let after = match &object.result {
+            ObjectResult::Applied(after) | ObjectResult::Recreated(after) => Some(after),
+            ObjectResult::Deleted | ObjectResult::Kept | ObjectResult::Refused(_) => None,
+        };
+        let before = object.live.as_ref().zip(after).map(|(live, after)| {
+            if dry_run.has_unknown_secrets {
+                without_former(live, after)
+            } else {
+                live.clone()
+            }
+        });
+        States {
+            name: object.id.to_string(),
+            before,
+            after: after.cloned(),
+        }
+    });
+    let diffs = unified_all(&states.collect::<Vec<_>>(), &dry_run.redactor);
+    let changes = objects.iter().zip(diffs);
+    changes
+        .map(|(object, diff)| change(object, diff, dry_run))
+        .collect()
+}
+
+fn change(object: &ObjectDryRun, diff: Option<String>, dry_run: &DryRun) -> ObjectChange {
+    let (fate, why) = match &object.result {
+        ObjectResult::Applied(_) if object.live.is_none() => ("created", String::new()),
+        ObjectResult::Applied(_) => ("changed", String::new()),
+        ObjectResult::Recreated(_) => ("recreated", String::new()),
+        ObjectResult::Deleted => ("deleted", String::new()),
+        ObjectResult::Kept => ("kept", String::new()),
+        ObjectResult::Refused(reason) => ("refused", harmless(&dry_run.redactor.mask(reason))),
     };
     ObjectChange {
         fate,
         why,
         diff,
         managers: object.managers.iter().map(|name| harmless(name)).collect(),
-        name,
+        name: harmless(&object.id.to_string()),
     }
 }

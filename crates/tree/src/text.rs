@@ -16,6 +16,13 @@ const LONGEST: Duration = Duration::from_millis(500);
 /// Shorter texts are not masked anywhere: they occur in ordinary words.
 const SHORTEST: usize = 4;
 
+/// Two states of an object.
+pub(crate) struct States {
+    pub(crate) name: String,
+    pub(crate) before: Option<Value>,
+    pub(crate) after: Option<Value>,
+}
+
 /// What differs between two states of an object, as a unified diff of its YAML; `name` is in its first lines. What a Secret has is
 /// never in it: what changes there, changes its mask. `None` where only what is masked differs, or nothing.
 pub fn unified(
@@ -24,14 +31,41 @@ pub fn unified(
     after: Option<&Value>,
     redactor: &Redactor,
 ) -> Option<String> {
-    let (before, after) = masked(before, after);
-    let text = |object: &Option<Value>| {
-        let text = object.as_ref().map(steersman_yaml::to_string).unwrap_or_default();
-        harmless(&redactor.mask(&text))
+    let states = States {
+        name: name.to_owned(),
+        before: before.cloned(),
+        after: after.cloned(),
     };
-    let (old, new) = (text(&before), text(&after));
-    let of = |object: &Option<Value>| if object.is_some() { name } else { "/dev/null" };
-    unified_text((of(&before), &old), (of(&after), &new))
+    unified_all(&[states], redactor).pop().flatten()
+}
+
+/// The same of each of these, in their order. All are masked together: that takes not much longer than one of them.
+pub(crate) fn unified_all(states: &[States], redactor: &Redactor) -> Vec<Option<String>> {
+    let text = |object: Option<Value>| object.as_ref().map(steersman_yaml::to_string);
+    let texts: Vec<_> = states
+        .iter()
+        .map(|states| {
+            let (before, after) = masked(states.before.as_ref(), states.after.as_ref());
+            (text(before), text(after))
+        })
+        .collect();
+    let both = texts.iter().flat_map(|(before, after)| [before, after]);
+    let both: Vec<&str> = both.map(|text| text.as_deref().unwrap_or_default()).collect();
+    let masked = redactor.mask_all(&both);
+    let masked = masked.iter().map(|text| harmless(text)).collect::<Vec<_>>();
+    let unified = states.iter().zip(masked.chunks(2)).map(|(states, pair)| {
+        let [old, new] = pair else { return None };
+        let name = harmless(&states.name);
+        let of = |object: &Option<Value>| {
+            if object.is_some() {
+                name.as_str()
+            } else {
+                "/dev/null"
+            }
+        };
+        unified_text((of(&states.before), old), (of(&states.after), new))
+    });
+    unified.collect()
 }
 
 /// What differs between two texts, each with its name; `None` where nothing does.

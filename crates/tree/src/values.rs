@@ -65,28 +65,34 @@ pub fn values_by_source(
         .map(|key| key.split('[').next().unwrap_or(key))
         .collect();
     let more = leaves.len().saturating_sub(most);
-    let views = leaves.into_iter().take(most).map(|(path, (value, place))| {
-        let is_secret = path.iter().any(|key| is_secret_key(key));
-        let path = path.join(".");
-        // What the environment of the operator has is its own.
-        let is_of_environment = of_environment.contains(&path.as_str());
+    let leaves = leaves.into_iter().take(most).map(|(path, (value, place))| {
         let value = match value {
             Value::String(text) => text,
             value => value.to_string(),
         };
+        (path, value, place)
+    });
+    let leaves: Vec<_> = leaves.collect();
+    let values: Vec<&str> = leaves.iter().map(|(_, value, _)| value.as_str()).collect();
+    let masked = redactor.mask_all(&values).into_iter();
+    let views = leaves.iter().zip(masked).map(|((path, value, place), masked)| {
+        let is_secret = path.iter().any(|key| is_secret_key(key));
+        let path = path.join(".");
+        // What the environment of the operator has is its own.
+        let is_of_environment = of_environment.contains(&path.as_str());
         let value = if (is_secret && !value.is_empty() && value != "null") || is_of_environment {
             MASK.to_owned()
         } else {
-            cut(harmless(&redactor.mask(&value)))
+            cut(harmless(&masked))
         };
         ValueView {
             path: cut(harmless(&path)),
             value,
             source: layers
-                .get(place)
+                .get(*place)
                 .map(|(source, _)| source.clone())
                 .unwrap_or_default(),
-            is_changed: place > 0,
+            is_changed: *place > 0,
         }
     });
     (views.collect(), more)

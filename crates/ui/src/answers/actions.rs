@@ -21,7 +21,7 @@ use steersman_watches::procedure::Procedure;
 
 use super::release::{kind_of_runs, redactor_of_release};
 use super::views::planned;
-use super::{found, nothing};
+use super::{at_length, found, nothing};
 use crate::access::{is_same, secret};
 use crate::actions::{Action, Subject, parameters_of, run_object, spec_of};
 use crate::address::{Kind, Place};
@@ -268,7 +268,7 @@ impl Asked<'_> {
         let wanted = Value::Object(self.wanted()?);
         let spec = Value::Object(self.spec());
         let redactor = self.redactor().await;
-        let text = unified("spec", Some(&spec), Some(&wanted), &redactor);
+        let text = at_length(|| unified("spec", Some(&spec), Some(&wanted), &redactor));
         Some(Diff::of(&text.unwrap_or_else(|| {
             "It is the same, but for what is masked.".to_owned()
         })))

@@ -13,7 +13,7 @@ use steersman_operator::status::Redactor;
 use steersman_tree::{TreeError, last_lines};
 
 use super::object::shown;
-use super::{PACE, events, failed, gone, within};
+use super::{PACE, at_length, events, failed, gone, within};
 use crate::address::{LogQuery, Place};
 use crate::app::{App, Visitor, answer};
 use crate::pages::{Lines, LogPage};
@@ -53,7 +53,7 @@ async fn lines(site: &Site, query: &LogQuery, redactor: &Redactor) -> Lines {
     );
     match last_lines(&site.client, of, query.former).await {
         Ok(text) => Lines {
-            text: harmless(&redactor.mask(&text)),
+            text: at_length(|| harmless(&redactor.mask(&text))),
             problem: String::new(),
         },
         Err(error) => Lines {

@@ -17,7 +17,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt as _};
-use steersman_model::{ObjectId, chain};
+use steersman_model::{ObjectId, chain, harmless};
+use steersman_operator::status::Redactor;
 use steersman_tree::{ObjectView, TreeError};
 use tokio_util::sync::CancellationToken;
 
@@ -90,6 +91,28 @@ fn within<'a>(objects: &'a [ObjectView], is_meant: &dyn Fn(&ObjectId) -> bool) -
             below()
         }
     })
+}
+
+/// Does what takes its time, such as masking, while another thread serves others.
+fn at_length<T>(work: impl FnOnce() -> T) -> T {
+    tokio::task::block_in_place(work)
+}
+
+/// Masks texts that others have written, all together: that takes not much longer than one of them.
+fn mask_each(mut texts: Vec<&mut String>, redactor: &Redactor) {
+    let all: Vec<&str> = texts.iter().map(|text| text.as_str()).collect();
+    let masked = at_length(|| redactor.mask_all(&all));
+    for (text, masked) in texts.iter_mut().zip(masked) {
+        **text = harmless(&masked);
+    }
+}
+
+/// What objects and all below them say.
+fn messages_of<'a>(objects: &'a mut [ObjectView], texts: &mut Vec<&'a mut String>) {
+    for object in objects {
+        texts.push(&mut object.message);
+        messages_of(&mut object.children, texts);
+    }
 }
 
 /// Tells of each text that is another one than the last, until the session ends.

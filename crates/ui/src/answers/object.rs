@@ -11,10 +11,10 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use steersman_cluster::RequestError;
 use steersman_operator::status::Redactor;
-use steersman_tree::{ObjectView, OwnerView, TreeError, checks_of, containers, owners, yaml};
+use steersman_tree::{ObjectView, TreeError, checks_of, containers, owners, yaml};
 
-use super::release::{masked, redactor_of_release};
-use super::{failed, gone, nothing, within};
+use super::release::redactor_of_release;
+use super::{at_length, failed, gone, mask_each, nothing, within};
 use crate::address::{Kind, LogQuery, ObjectQuery, Place};
 use crate::app::{App, Visitor, answer};
 use crate::pages::{LogLink, ObjectPage};
@@ -81,28 +81,26 @@ pub(crate) async fn object(
         Some(namespace) => steersman_tree::events(&site.client, namespace, &about).await,
         None => Ok(Vec::new()),
     };
+    let (mut why, mut owners) = (view.message.clone(), owners(&live));
+    // Who may see objects need not be allowed to see events.
+    let mut events = events.unwrap_or_default();
+    let mut texts = vec![&mut why];
+    texts.extend(events.iter_mut().map(|event| &mut event.message));
+    // An item of a set is named by its value.
+    texts.extend(owners.iter_mut().flat_map(|owner| &mut owner.fields));
+    mask_each(texts, &shown.redactor);
     let page = ObjectPage {
         cluster: &app.cluster,
         release: &place.name,
         address: place.address(),
         title: view.label(place.namespace()),
-        why: shown.redactor.mask(&view.message),
+        why,
         logs: logs_of(&place, &query, &text),
-        // Who may see objects need not be allowed to see events.
-        events: masked(events.unwrap_or_default(), &shown.redactor),
-        owners: masked_owners(&live, &shown.redactor),
-        text: yaml(&text, &shown.redactor),
+        events,
+        owners,
+        text: at_length(|| yaml(&text, &shown.redactor)),
     };
     answer(StatusCode::OK, &page)
-}
-
-/// Who owns which fields: an item of a set is named by its value.
-fn masked_owners(live: &DynamicObject, redactor: &Redactor) -> Vec<OwnerView> {
-    let owners = owners(live).into_iter().map(|owner| OwnerView {
-        fields: owner.fields.iter().map(|field| redactor.mask(field)).collect(),
-        ..owner
-    });
-    owners.collect()
 }
 
 async fn live(site: &Site, found: &Found, query: &ObjectQuery) -> Result<Option<DynamicObject>, TreeError> {

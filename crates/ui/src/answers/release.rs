@@ -12,16 +12,16 @@ use futures::stream;
 use kube::Client;
 use kube::api::DynamicObject;
 use steersman_cluster::discovery::Served;
-use steersman_model::{ApiKind, chain, harmless};
+use steersman_model::{ApiKind, chain};
 use steersman_operator::status::Redactor;
 use steersman_tree::{
-    EventView, ObjectView, TreeError, checks_of, learn_secrets, may, redactor_of, revision_view, runs_of,
+    ObjectView, TreeError, checks_of, learn_secrets, may, redactor_of, revision_view, runs_of,
 };
 use steersman_watches::Watch;
 use steersman_watches::controls::{Controls, Mode};
 use steersman_watches::procedure::{Cron, Procedure};
 
-use super::{LOOK, PACE, events, failed, gone, nothing};
+use super::{LOOK, PACE, at_length, events, failed, gone, mask_each, messages_of, nothing};
 use crate::actions::{Action, Subject};
 use crate::address::{Kind, Place};
 use crate::app::{App, Visitor, answer};
@@ -92,7 +92,9 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     let tree = site.tree(served);
     let mut view = tree.judge(&kind.api, object, revisions, checks).await?;
     let redactor = redactor_of_release(&site.client, &found).await;
-    mask(&mut view.objects, &redactor);
+    let mut texts = Vec::new();
+    messages_of(&mut view.objects, &mut texts);
+    mask_each(texts, &redactor);
     let watch = app.watch(kind);
     let of = (place.namespace(), Some(place.name.as_str()));
     // What can't be asked is not offered.
@@ -109,7 +111,7 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     }
     if let Some(namespace) = namespace {
         match steersman_tree::events(&site.client, &namespace, &about).await {
-            Ok(events) => release.events = masked(events, &redactor),
+            Ok(events) => release.events = events,
             Err(error) => release
                 .facts
                 .push(format!("The events can't be listed: {}", chain(&error))),
@@ -117,44 +119,34 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     }
     if let Some(watch) = watch {
         for procedure in &watch.procedures {
-            let mut runs = procedure_runs(site, (watch, procedure), served, place).await;
-            for run in &mut runs.runs {
-                run.message = redactor.mask(&run.message);
-                run.result = redactor.mask(&run.result);
-                for step in &mut run.steps {
-                    step.message = redactor.mask(&step.message);
-                }
-            }
+            let runs = procedure_runs(site, (watch, procedure), served, place).await;
             release.procedures.push(runs);
         }
     }
+    mask(&mut release, &redactor);
     Ok(Some(release))
+}
+
+/// What is said in events and by runs comes from others, who know the secrets.
+fn mask(release: &mut Release, redactor: &Redactor) {
+    let events = release.events.iter_mut();
+    let mut texts: Vec<_> = events.map(|event| &mut event.message).collect();
+    let runs = release.procedures.iter_mut().flat_map(|kind| &mut kind.runs);
+    for run in runs {
+        texts.extend([&mut run.message, &mut run.result]);
+        texts.extend(run.steps.iter_mut().map(|step| &mut step.message));
+    }
+    mask_each(texts, redactor);
 }
 
 /// What masks the secrets of a release.
 pub(super) async fn redactor_of_release(client: &Client, found: &Found) -> Redactor {
-    let mut redactor = redactor_of(&found.revisions);
+    let mut redactor = at_length(|| redactor_of(&found.revisions));
     learn_secrets(client, &found.revisions, &mut redactor).await;
     if let Some(spec) = found.object.data.get("spec") {
         redactor.add_values(spec);
     }
     redactor
-}
-
-/// What is said of objects comes from others, who know the secrets.
-pub(super) fn mask(objects: &mut [ObjectView], redactor: &Redactor) {
-    for object in objects {
-        object.message = harmless(&redactor.mask(&object.message));
-        mask(&mut object.children, redactor);
-    }
-}
-
-pub(super) fn masked(events: Vec<EventView>, redactor: &Redactor) -> Vec<EventView> {
-    let masked = events.into_iter().map(|event| EventView {
-        message: redactor.mask(&event.message),
-        ..event
-    });
-    masked.collect()
 }
 
 fn buttons(place: &Place, object: &DynamicObject) -> Vec<Button> {

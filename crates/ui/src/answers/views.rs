@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{Path, Query as QueryOf, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use kube::api::DynamicObject;
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use steersman_operator::status::Redactor;
 use steersman_tree::{PlanView, compare, dry_run, learn_secrets, values_by_source};
 use steersman_watches::Watch;
 
-use super::{failed, found, gone, nothing};
+use super::{at_length, failed, found, gone, nothing};
 use crate::address::{Kind, Place};
 use crate::app::{App, Visitor, answer};
 use crate::pages::{ComparePage, Plan, PlanPage, ValuesPage};
@@ -34,7 +34,7 @@ pub(super) async fn planned(site: &Site, watch: &Watch, kind: &Kind, object: Dyn
     let redactor = Redactor::new([], &spec);
     let tried = dry_run(&site.client, &watch, kind.resource.clone(), object).await;
     Plan::of(match tried {
-        Ok(dry_run) => Ok(PlanView::of(&dry_run)),
+        Ok(dry_run) => Ok(at_length(|| PlanView::of(&dry_run))),
         Err(error) => Err(redactor.mask(&chain(&error))),
     })
 }
@@ -79,7 +79,7 @@ pub(crate) async fn values(
     let deployed = newest.find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
     let spec = found.object.data.get("spec").and_then(Value::as_object);
     let spec = spec.cloned().unwrap_or_default();
-    let (values, more) = values_by_source(watch, &spec, deployed, MOST_VALUES);
+    let (values, more) = at_length(|| values_by_source(watch, &spec, deployed, MOST_VALUES));
     let sources = deployed.map(|stored| stored.snapshot.values_from.as_slice());
     let from = sources.unwrap_or_default().iter().map(|source| {
         let at = source
@@ -132,13 +132,7 @@ pub(crate) async fn compared(
     let has_unknown = [from, to]
         .iter()
         .any(|number| unknown.contains(&Revision(*number)));
-    let (before, after) = (before.clone(), after.clone());
-    // Large manifests take their time.
-    let compared = tokio::task::spawn_blocking(move || compare((&before, &after), redactor, &unknown));
-    let Ok(compared) = compared.await else {
-        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-    };
-    match compared {
+    match at_length(|| compare((before, after), redactor, &unknown)) {
         Ok(changes) => {
             let numbers = found.revisions.iter().map(|stored| stored.record.version.0);
             let of = (app.cluster.as_str(), place.name.as_str(), place.address());
