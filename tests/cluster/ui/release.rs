@@ -148,6 +148,23 @@ async fn a_release_shows_values_revisions_owners_and_what_would_change_without_i
         "{body}"
     );
 
+    // What the page's own environment has is not for who looks.
+    let home = std::env::var("HOME").unwrap();
+    let watches = format!(
+        "- {{group: {}, version: v1, kind: Web, chart: web, overrideValues: {{level: at-$HOME}}}}\n",
+        bench.group
+    );
+    bench.watches(&watches);
+    let other = Page::start(&bench, &[]);
+    let plan = other
+        .get(&format!("{address}/plan"), &other.log_in().await)
+        .await
+        .body;
+    assert!(
+        plan.contains("+  level: ********") && !plan.contains(&format!("at-{home}")),
+        "{plan}"
+    );
+
     // What others have to tell leaves its own events their place.
     many_events(&bench).await;
     page.wait(&address, &cookie, "ReleaseUpgraded").await;

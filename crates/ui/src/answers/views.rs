@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use steersman_model::{ReleaseStatus, Revision, chain};
 use steersman_operator::status::Redactor;
-use steersman_tree::{PlanView, compare, dry_run, learn_secrets, values_by_source};
+use steersman_tree::{PlanView, compare, dry_run, learn_secrets, of_environment, values_by_source};
 use steersman_watches::Watch;
 
 use super::{at_length, failed, found, gone, nothing};
@@ -31,7 +31,8 @@ pub(super) async fn planned(site: &Site, watch: &Watch, kind: &Kind, object: Dyn
     };
     // Errors of a chart may have what it was given.
     let spec = object.data.get("spec").cloned().unwrap_or_default();
-    let redactor = Redactor::new([], &spec);
+    let mut redactor = Redactor::new([], &spec);
+    redactor.add_all(&of_environment(&watch));
     let tried = dry_run(&site.client, &watch, kind.resource.clone(), object).await;
     Plan::of(match tried {
         Ok(dry_run) => Ok(at_length(|| PlanView::of(&dry_run))),
