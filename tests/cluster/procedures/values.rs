@@ -169,6 +169,20 @@ async fn wait_resize(bench: &Bench, from: i64) -> (String, String) {
     }
 }
 
+/// Waits until the status shows this revision as deployed, while the release waits for a run.
+async fn wait_shown(bench: &Bench, revision: u64) {
+    bench
+        .wait(&format!("revision {revision}"), &bench.webs(), "shop", |web| {
+            let (_, reason, _) = condition(web, "Reconciling")?;
+            let (_, deployed, _) = condition(web, "Deployed")?;
+            let is_so = reason == "ProcedureNotFinished" && deployed == "UpgradeSuccessful";
+            (is_so && web["status"]["revision"] == revision).then_some(())
+        })
+        .await;
+    let deployed = format!("{revision} deployed");
+    assert!(bench.revisions().await.contains(&deployed));
+}
+
 #[tokio::test]
 async fn a_number_changes_by_one_run_after_the_other_in_both_directions() {
     let Some(bench) = with_procedures("procedureresize", &["WebResize"], RESIZE).await else {
@@ -192,12 +206,14 @@ async fn a_number_changes_by_one_run_after_the_other_in_both_directions() {
         words.contains("waits for WebResize shop-resize-") && words.contains("`size` is 1"),
         "{words}"
     );
+    wait_shown(&bench, 2).await;
     let shown = diff(&bench).await;
     assert!(shown.contains("waits for a WebResize: `size` is 1"), "{shown}");
     end_pod(&bench, &job, "Succeeded", "").await;
     let (failing, job) = wait_resize(&bench, 2).await;
     assert_eq!(arguments(&bench, &job).await, ["2", "3", "2"]);
     assert_eq!(map(&bench).await["size"], "2");
+    wait_shown(&bench, 3).await;
 
     // One that fails stops it, until somebody makes another one.
     end_pod(&bench, &job, "Failed", "no node").await;

@@ -13,7 +13,9 @@ use steersman_watches::controls::Controls;
 use super::error::ReconcileError;
 use super::release_cache::ReleaseCache;
 use super::session::{Freshness, Session, Written, changed_by_others};
-use crate::status::{Projection, ReleaseReport, StatusError, next_status, write_status};
+use crate::status::{
+    Deployed, Projection, ReleaseReport, StatusError, next_status, status_showing, write_status,
+};
 
 /// The status field that says which `reconcile-at` annotation was acted on; the name is Flux'.
 const HANDLED_FIELD: &str = "lastHandledReconcileAt";
@@ -75,7 +77,7 @@ impl Session {
     /// Says in the status what is being done, which what follows goes on from.
     pub(super) async fn say(&self, report: &ReleaseReport, now: Timestamp) -> Result<(), ReconcileError> {
         self.progress.note_said(report.clone());
-        match self.report(report, None, now).await {
+        match self.report((report, None), None, now).await {
             Ok(Some(object)) => {
                 self.progress.note_written(object);
                 Ok(())
@@ -91,10 +93,10 @@ impl Session {
         }
     }
 
-    /// Writes a report into the status; gives the resource if that was necessary.
+    /// Writes a report into the status, and what is `deployed` where that is not shown yet; gives the resource if that was necessary.
     pub(super) async fn report(
         &self,
-        report: &ReleaseReport,
+        (report, deployed): (&ReleaseReport, Option<&Deployed>),
         projection: Option<&Projection>,
         now: Timestamp,
     ) -> Result<Option<DynamicObject>, StatusError> {
@@ -103,7 +105,8 @@ impl Session {
         let current = object.data.get("status").cloned().unwrap_or(Value::Null);
         let going = self.going(report);
         let report = going.as_ref().unwrap_or(report);
-        let mut next = next_status(&current, report, self.generation, now);
+        let shown = deployed.map(|deployed| status_showing(&current, deployed, self.generation, now));
+        let mut next = next_status(shown.as_ref().unwrap_or(&current), report, self.generation, now);
         if let Some(projection) = projection {
             projection.put_into(&mut next, now);
         }

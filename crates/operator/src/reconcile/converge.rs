@@ -525,7 +525,7 @@ impl Reconciler {
         }
     }
 
-    fn deployed_report(&self) -> DeployedReport<'_> {
+    pub(super) fn deployed_report(&self) -> DeployedReport<'_> {
         DeployedReport {
             settings: &self.settings,
             dependents: &self.shared.dependents,

@@ -13,8 +13,8 @@ use super::session::Session;
 use crate::dependents::Dependents;
 use crate::release::{Stored, TestOutcome, TestRecord};
 use crate::status::{
-    Deployed, Health, HealthSummary, ManifestInStatus, ReleaseReport, TestsReport, shown_manifest,
-    shown_words,
+    Deployed, DeployedChart, Health, HealthSummary, ManifestInStatus, ReleaseReport, TestsReport,
+    shown_manifest, shown_words,
 };
 
 /// What the status has in the place of a manifest that may have secrets that are not known.
@@ -38,6 +38,28 @@ impl DeployedReport<'_> {
         session: &Session,
         cache: &ReleaseCache,
     ) -> Result<ReleaseReport, ReconcileError> {
+        let deployed = self.deployed(session, cache).await?;
+        Ok(ReleaseReport::Deployed(Box::new(deployed)))
+    }
+
+    /// What is deployed where the status does not show it yet, and `report` tells of something else.
+    ///
+    /// # Errors
+    /// As [`DeployedReport::report`].
+    pub(super) async fn unshown(
+        &self,
+        session: &Session,
+        cache: &ReleaseCache,
+        report: &ReleaseReport,
+    ) -> Result<Option<Deployed>, ReconcileError> {
+        let is_shown = matches!(report, ReleaseReport::Deployed(_)) || !report.is_of_present_release();
+        if is_shown || !cache.is_unreported() || cache.deployed_revision().is_none() {
+            return Ok(None);
+        }
+        self.deployed(session, cache).await.map(Some)
+    }
+
+    async fn deployed(&self, session: &Session, cache: &ReleaseCache) -> Result<Deployed, ReconcileError> {
         let known = cache.known.as_ref();
         let objects = known.map(|known| &known.objects);
         let watched = objects
@@ -59,15 +81,19 @@ impl DeployedReport<'_> {
         let mut verdicts: Vec<(&ObjectId, Option<Health>)> = verdicts.collect();
         mask_words(session, cache, &mut verdicts);
         let health = HealthSummary::new(verdicts);
-        Ok(ReleaseReport::Deployed(Box::new(Deployed {
+        let chart = known.and_then(|known| known.chart.clone());
+        let chart = chart.unwrap_or_else(|| DeployedChart {
+            name: self.settings.chart.name().to_owned(),
+            version: self.settings.chart.version().to_owned(),
+            app_version: self.settings.chart.app_version().map(str::to_owned),
+        });
+        Ok(Deployed {
             release: session.release.clone(),
             revision: known
                 .and_then(|known| known.deployed)
                 .unwrap_or(steersman_model::Revision::FIRST),
             deployed_at: known.and_then(|known| known.deployed_at),
-            chart: self.settings.chart.name().to_owned(),
-            chart_version: self.settings.chart.version().to_owned(),
-            app_version: self.settings.chart.app_version().map(str::to_owned),
+            chart,
             notes: cache.unreported_notes(session),
             // Names may be made of what the chart has looked up.
             health: health.with_names(|names| session.redactor.mask_all_own(names)),
@@ -80,7 +106,7 @@ impl DeployedReport<'_> {
             handled_test: known.and_then(|known| known.tests.handled.clone()),
             overlay: known.and_then(|known| shown_overlay(session, known)),
             manifest: self.manifest(session, cache).await?,
-        })))
+        })
     }
 
     /// The manifest of the deployed revision for the status, if the watch wants it there (`manifestInStatus`).

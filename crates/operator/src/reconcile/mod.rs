@@ -335,13 +335,21 @@ impl Reconciler {
         self.settle(&session, cache, &report);
         let sources = (self.shared.dependents.as_ref(), self.settings.as_ref());
         let projection = fields::projection(&session, cache, sources, &report);
+        // Where it can't be read, it is shown when that can be done.
+        let deployed = self.deployed_report();
+        let (unshown, is_shown) = match deployed.unshown(&session, cache, &report).await {
+            Ok(unshown) => (unshown, true),
+            Err(_) => (None, false),
+        };
         let reporting = self.reporter();
-        let reporting = reporting.report(&session, &report, projection.as_ref());
+        let reporting = reporting.report(&session, (&report, unshown.as_ref()), projection.as_ref());
         let reported = step("report").around(reporting).await;
         let (written, next) = match reported {
             Ok(written) => {
                 converge::log_deployed(&session, cache);
-                cache.note_reported();
+                if is_shown {
+                    cache.note_reported();
+                }
                 if is_converged {
                     cache.failures = 0;
                 }

@@ -29,7 +29,7 @@ use super::tests_due::KnownTests;
 use super::unfinished::Unfinished;
 use crate::coordination::LastValues;
 use crate::release::{Position, Snapshot, StageRecord, Stored, StoredSource};
-use crate::status::{Failure, ReleaseReport};
+use crate::status::{DeployedChart, Failure, ReleaseReport};
 
 /// Inputs that can't be rendered are tried again after this time: what the cluster says to
 /// templates may have changed.
@@ -115,6 +115,8 @@ pub(super) struct KnownRelease {
     pub(super) deployed_values: Option<Digest>,
     /// When that revision was written.
     pub(super) deployed_at: Option<Timestamp>,
+    /// The chart of the deployed revision, where it is ours.
+    pub(super) chart: Option<DeployedChart>,
     /// The objects of that revision, each with our fields after it was applied.
     /// Where later revisions have come some way, what they have applied is as they have left it.
     pub(super) objects: BTreeMap<ObjectId, Option<OwnedFields>>,
@@ -218,6 +220,17 @@ impl KnownValues {
     }
 }
 
+/// The chart of a revision, as its record has it.
+fn chart_of(stored: &Stored) -> DeployedChart {
+    let metadata = &stored.record.chart.metadata;
+    let text = |key: &str| metadata.get(key).and_then(Value::as_str).map(str::to_owned);
+    DeployedChart {
+        name: text("name").unwrap_or_default(),
+        version: text("version").unwrap_or_default(),
+        app_version: text("appVersion"),
+    }
+}
+
 /// The runs that let a revision through, where it was deployed: what has failed is tried again behind the same ones. Those of the one
 /// after it are told by the one before.
 fn behind(stored: &Stored) -> Vec<String> {
@@ -272,6 +285,7 @@ impl KnownRelease {
             deployed: deployed.map(|stored| stored.record.version),
             deployed_values: deployed.map(values_digest),
             deployed_at: deployed.and_then(|stored| stored.record.info.last_deployed),
+            chart: deployed.filter(|stored| stored.is_signed()).map(chart_of),
             objects: deployed
                 .into_iter()
                 .flat_map(|stored| objects(&stored.snapshot))
@@ -691,6 +705,7 @@ impl ReleaseCache {
             deployed: Some(revision),
             deployed_values: Some(values_digest(stored)),
             deployed_at: stored.record.info.last_deployed,
+            chart: Some(chart_of(stored)),
             objects: objects(&stored.snapshot),
             later: BTreeMap::new(),
             completed: stored.snapshot.completed().cloned().collect(),

@@ -17,7 +17,7 @@ use super::session::{PreparedRelease, Session};
 use super::{Next, ReconcileOutcome};
 use crate::schedule::backoff;
 use crate::status::{
-    EventReason, Failure, Projection, Prospect, ReleaseReport, StatusError, next_status, reference,
+    Deployed, EventReason, Failure, Projection, Prospect, ReleaseReport, StatusError, next_status, reference,
     write_status,
 };
 
@@ -98,7 +98,7 @@ impl Reporter<'_> {
     pub(super) async fn report(
         &self,
         session: &Session,
-        report: &ReleaseReport,
+        report: (&ReleaseReport, Option<&Deployed>),
         projection: Option<&Projection>,
     ) -> Result<Option<DynamicObject>, StatusError> {
         let written = session.report(report, projection, (self.recorder.now)()).await;

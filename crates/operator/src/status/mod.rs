@@ -27,11 +27,11 @@ pub use health::{
     Health, HealthSummary, NotReady, UNSEEN, checked, has_ended, has_health, health, shown_words,
 };
 pub use manifest::shown_manifest;
-pub use next_status::next_status;
+pub use next_status::{next_status, status_showing};
 pub use patch::{StatusError, write_status};
 pub use projection::Projection;
 pub use redact::{CompactSecrets, LearningRedactor, MOST_COMPACT_BYTES, Redactor, is_secret_key};
 pub use release_report::{
-    AtGate, Awaits, Dependent, Deployed, Failure, FailureStage, ManifestInStatus, Prospect, ReleaseReport,
-    StageState, StageStatus, TestsReport,
+    AtGate, Awaits, Dependent, Deployed, DeployedChart, Failure, FailureStage, ManifestInStatus, Prospect,
+    ReleaseReport, StageState, StageStatus, TestsReport,
 };

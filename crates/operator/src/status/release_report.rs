@@ -119,12 +119,8 @@ pub struct Deployed {
     pub revision: Revision,
     /// When the revision was written, as `helm list` shows it.
     pub deployed_at: Option<Timestamp>,
-    /// The chart's name.
-    pub chart: String,
-    /// As `Chart.yaml` has it, in `status.chart.version`.
-    pub chart_version: String,
-    /// The version of the application inside.
-    pub app_version: Option<String>,
+    /// In `status.chart`.
+    pub chart: DeployedChart,
     /// The notes that the chart rendered, secrets masked; `None` leaves the message as it is.
     pub notes: Option<String>,
     /// How its objects are.
@@ -139,6 +135,17 @@ pub struct Deployed {
     pub overlay: Option<Value>,
     /// In `status.deployedRelease.manifest`, where the watch says `manifestInStatus: true`.
     pub manifest: ManifestInStatus,
+}
+
+/// The chart of a revision, as its `Chart.yaml` has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeployedChart {
+    /// Its name.
+    pub name: String,
+    /// Its own version.
+    pub version: String,
+    /// The version of the application inside.
+    pub app_version: Option<String>,
 }
 
 /// What the tests of a revision have come to.

@@ -9,7 +9,7 @@ use crate::status::conditions::{
     Condition, ConditionChange, ConditionType, Reason, find, merge, second, text,
 };
 use crate::status::dry_run::{dry_run_status, forget_dry_run};
-use crate::status::release_report::{Deployed, ManifestInStatus, ReleaseReport};
+use crate::status::release_report::{Deployed, DeployedChart, ManifestInStatus, ReleaseReport};
 use crate::status::report_conditions::{
     Before, deployed_conditions, failed_conditions, gate_conditions, limited, progressing_conditions,
     uninstalling_after_conditions, uninstalling_conditions,
@@ -94,27 +94,64 @@ pub fn next_status(
         None => {}
     }
     if let ReleaseReport::Deployed(deployed) = report {
-        let mut chart = BTreeMap::from([("name", &deployed.chart), ("version", &deployed.chart_version)]);
-        if let Some(version) = &deployed.app_version {
-            chart.insert("appVersion", version);
-        }
-        next.insert("deployedRelease".to_owned(), deployed_release(deployed, current));
-        next.insert("revision".to_owned(), json!(deployed.revision));
-        match deployed.deployed_at {
-            Some(time) => next.insert("lastDeployed".to_owned(), second(time).into()),
-            None => remove(&mut next, "lastDeployed"),
-        };
-        next.insert("chart".to_owned(), json!(chart));
-        match &deployed.handled_test {
-            Some(request) => next.insert(TEST_FIELD.to_owned(), request.as_str().into()),
-            // Its tests did not come to an end before another revision, and are yet to be run.
-            None => next.remove(TEST_FIELD),
-        };
-        next.insert("health".to_owned(), deployed.health.to_json());
+        show(deployed, current, &mut next);
     }
     let mut next = Value::Object(next);
     forget_dry_run(current, &mut next);
     next
+}
+
+/// The status that shows what is deployed, given the one that is there, and says what that does otherwise: another report follows.
+pub fn status_showing(
+    current: &Value,
+    deployed: &Deployed,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Value {
+    let conditions = current.get("conditions").and_then(Value::as_array);
+    let conditions = conditions.map(Vec::as_slice).unwrap_or_default();
+    let before = Before {
+        conditions,
+        generation,
+        now,
+    };
+    let all = deployed_conditions(deployed, before);
+    let shown = ConditionType::ALL.map(|kind| {
+        let is_of_deployed = matches!(kind, ConditionType::Deployed | ConditionType::TestSuccess);
+        let changed = all.iter().find(|change| change.kind() == kind && is_of_deployed);
+        changed.cloned().unwrap_or(ConditionChange::Keep(kind))
+    });
+    let mut next = current.as_object().cloned().unwrap_or_default();
+    let conditions = merge(conditions, &shown, generation, now);
+    next.insert("conditions".to_owned(), conditions.into());
+    show(deployed, current, &mut next);
+    Value::Object(next)
+}
+
+/// Puts what is deployed into a status.
+fn show(deployed: &Deployed, current: &Value, next: &mut Map<String, Value>) {
+    let DeployedChart {
+        name,
+        version,
+        app_version,
+    } = &deployed.chart;
+    let mut chart = BTreeMap::from([("name", name), ("version", version)]);
+    if let Some(version) = app_version {
+        chart.insert("appVersion", version);
+    }
+    next.insert("deployedRelease".to_owned(), deployed_release(deployed, current));
+    next.insert("revision".to_owned(), json!(deployed.revision));
+    match deployed.deployed_at {
+        Some(time) => next.insert("lastDeployed".to_owned(), second(time).into()),
+        None => remove(next, "lastDeployed"),
+    };
+    next.insert("chart".to_owned(), json!(chart));
+    match &deployed.handled_test {
+        Some(request) => next.insert(TEST_FIELD.to_owned(), request.as_str().into()),
+        // Its tests did not come to an end before another revision, and are yet to be run.
+        None => next.remove(TEST_FIELD),
+    };
+    next.insert("health".to_owned(), deployed.health.to_json());
 }
 
 fn drop_condition(status: &mut Value, kind: ConditionType) {

@@ -8,7 +8,7 @@ use super::*;
 use crate::status::dry_run::DryRunStatus;
 use crate::status::health::{Health, HealthSummary};
 use crate::status::release_report::{
-    AtGate, Awaits, Failure, FailureStage, Prospect, StageState, StageStatus, TestsReport,
+    AtGate, Awaits, Dependent, Failure, FailureStage, Prospect, StageState, StageStatus, TestsReport,
 };
 
 /// `Type=Status Reason` of each condition, after reports one after the other.
@@ -41,9 +41,11 @@ fn deployed(revision: u32, health: Option<Health>) -> ReleaseReport {
         release: ReleaseName::new("web").unwrap(),
         revision: Revision(revision),
         deployed_at: Timestamp::from_second(i64::from(revision) * 3600).ok(),
-        chart: "web".to_owned(),
-        chart_version: "1.0.0".to_owned(),
-        app_version: None,
+        chart: DeployedChart {
+            name: "web".to_owned(),
+            version: "1.0.0".to_owned(),
+            app_version: None,
+        },
         notes: Some("thanks".to_owned()),
         health: HealthSummary::new([(&id, health)]),
         stages: Vec::new(),
@@ -405,6 +407,40 @@ fn the_time_of_the_deployed_revision_moves_with_it_and_conditions_do_not() {
         deployed.deployed_at = None;
     }
     assert_eq!(status(&before, &unknown).0, Value::Null);
+}
+
+#[test]
+fn what_is_deployed_is_shown_while_something_is_waited_for() {
+    let waits = ReleaseReport::AwaitsProcedure(Dependent {
+        message: "waits for WebBackup".to_owned(),
+        stages: None,
+        overlay: None,
+    });
+    let at = |second: i64| Timestamp::from_second(second).unwrap();
+    let first = next_status(&json!({}), &deployed(1, Some(Health::Ready)), Some(1), at(1));
+    let waiting = next_status(&first, &waits, Some(1), at(2));
+    let ReleaseReport::Deployed(second) = deployed(2, Some(Health::Ready)) else {
+        unreachable!("it is deployed");
+    };
+    let shown = status_showing(&waiting, &second, Some(1), at(3));
+    let next = next_status(&shown, &waits, Some(1), at(3));
+    assert_eq!(
+        (&next["revision"], &next["lastDeployed"]),
+        (&json!(2), &json!("1970-01-01T02:00:00Z"))
+    );
+    let condition = |kind: &str| {
+        let all = next["conditions"].as_array().unwrap();
+        let found = all.iter().find(|condition| condition["type"] == kind).unwrap();
+        json!([found["status"], found["reason"], found["lastTransitionTime"]])
+    };
+    assert_eq!(
+        condition("Deployed"),
+        json!(["True", "UpgradeSuccessful", "1970-01-01T00:00:01Z"])
+    );
+    assert_eq!(
+        condition("Ready"),
+        json!(["False", "ProcedureNotFinished", "1970-01-01T00:00:02Z"])
+    );
 }
 
 #[test]
