@@ -1,5 +1,6 @@
 //! What is done with a release besides releasing it, one run after the other.
 
+mod by_helm;
 mod etcd;
 mod failed_revisions;
 mod faults;

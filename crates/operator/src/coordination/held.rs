@@ -41,17 +41,19 @@ impl From<KeptUp> for LastValues {
 }
 
 impl LastValues {
-    /// The same where Helm has deployed a revision since, of these values: what is known of ours alone goes over them.
-    pub(crate) fn under(self, others: Values) -> Self {
+    /// The same where Helm has deployed a revision since, of these values: what runs change, which is at these paths, is what it is in
+    /// ours, and so is what steps have put over them.
+    pub(crate) fn under(self, others: Values, paths: &[String]) -> Self {
         let mut config = others;
-        let alone = self.alone.unwrap_or_default();
-        for (path, value) in &alone {
-            set(&mut config, path, value.as_ref());
+        let of_ours = |path: &String| (path.clone(), value_at(&self.config, path).cloned());
+        let told = self.alone.clone();
+        for (path, value) in told.unwrap_or_else(|| paths.iter().map(of_ours).collect()) {
+            set(&mut config, &path, value.as_ref());
         }
         self.overlay.put_over(&mut config);
         Self {
             config,
-            alone: Some(alone),
+            alone: None,
             ..self
         }
     }

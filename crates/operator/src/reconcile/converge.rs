@@ -357,6 +357,7 @@ impl Reconciler {
             take_over: TakeOver {
                 executor: &self.executor,
                 recorder: &self.recorder,
+                settings: &self.settings,
                 now: self.shared.now,
             },
         };

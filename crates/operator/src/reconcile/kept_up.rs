@@ -1,6 +1,9 @@
 //! What procedures keep up in a revision, told beside others: Helm takes the word of a revision away when it puts one of its own
 //! in the place, and may delete older ones.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use steersman_model::{ReleaseStatus, Revision};
 use steersman_watches::procedure::value_at;
 
@@ -8,21 +11,25 @@ use super::ReconcileSettings;
 use crate::release::{History, KeptUp, Stored};
 
 impl ReconcileSettings {
-    /// What procedures keep up in a revision, where there are some.
-    pub(super) fn kept_up(&self, stored: &Stored) -> Option<KeptUp> {
-        let config = stored.record.config.as_ref();
+    /// The paths of values that runs change; `None` where there are no procedures.
+    pub(super) fn kept_paths(&self) -> Option<Arc<[String]>> {
         let triggers = self
             .procedures
             .iter()
             .filter_map(|procedure| procedure.on.as_ref());
-        let changed = triggers.map(|trigger| {
-            let path = &trigger.path;
-            (
-                path.clone(),
-                config.and_then(|config| value_at(config, path)).cloned(),
-            )
+        let paths = triggers.map(|trigger| trigger.path.clone());
+        (!self.procedures.is_empty()).then(|| paths.collect())
+    }
+
+    /// What procedures keep up in a revision, where there are some.
+    pub(super) fn kept_up(&self, stored: &Stored) -> Option<KeptUp> {
+        let config = stored.record.config.as_ref();
+        let paths = self.kept_paths()?;
+        let changed = paths.iter().map(|path| {
+            let value = config.and_then(|config| value_at(config, path));
+            (path.clone(), value.cloned())
         });
-        (!self.procedures.is_empty()).then(|| KeptUp {
+        Some(KeptUp {
             revision: stored.record.version,
             overlay: stored.snapshot.overlay.clone(),
             behind: stored.snapshot.behind.clone(),
@@ -39,6 +46,22 @@ impl ReconcileSettings {
         let own = last_own(revisions)?;
         history.vouched(self.kept_up(own)?)
     }
+}
+
+/// The revisions that tell what procedures keep up in the one after them: the last that is in effect, and the last of ours. Helm prunes
+/// older ones.
+pub(super) fn tellers(earlier: &[Stored]) -> BTreeSet<Revision> {
+    let last = earlier.iter().rev().find(|former| former.is_in_effect());
+    let both = last.into_iter().chain(last_own(earlier));
+    both.map(|former| former.record.version).collect()
+}
+
+/// The newest revision that others tell of, whether it is there or not: no other one may have its number.
+pub(super) fn newest_told(revisions: &[Stored]) -> Option<Revision> {
+    let told = revisions
+        .iter()
+        .filter_map(|stored| stored.snapshot.next.as_ref());
+    told.map(|told| told.revision).max()
 }
 
 /// The last one of ours that is in effect, or was until others took its place.

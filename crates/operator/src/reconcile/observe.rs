@@ -6,7 +6,7 @@ use serde_json::Value;
 use steersman_chart::Values;
 use steersman_cluster::Owner;
 use steersman_cluster::client::weight_of_cut;
-use steersman_model::{Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, digest_of_json};
+use steersman_model::{Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, Revision, digest_of_json};
 use steersman_watches::controls::{DeletionPolicy, Mode};
 use steersman_watches::procedure::Overlay;
 use tokio::time::Instant;
@@ -109,7 +109,7 @@ impl Observer<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<Observed, ReconcileError> {
         let mode = self.mode(session);
-        cache.keeps_values = !self.settings.procedures.is_empty();
+        cache.kept_paths = self.settings.kept_paths();
         let before = cache.waiting.take();
         let hook = self.hook_state(session, cache);
         // What is done for a deletion, a pause or a dry run does not depend on the revisions.
@@ -128,6 +128,7 @@ impl Observer<'_> {
         if tests != TestState::Settled {
             return Ok(self.observed_in_test(session, prepared, cache, tests));
         }
+        self.forget_overtaken(session, cache);
         let directions = self.directions(session);
         let mut held = self.settings.held(session, cache.known.as_ref(), &directions)?;
         let current = match prepared.take() {
@@ -356,6 +357,20 @@ impl Observer<'_> {
         }
     }
 
+    /// What is known is out of date where somebody else has written a revision: Helm, as a rule, which need not have changed an object.
+    fn forget_overtaken(&self, session: &Session, cache: &mut ReleaseCache) {
+        let newest = self.newest(session);
+        if newest.is_some_and(|newest| cache.is_overtaken_by(newest)) {
+            cache.forget_known();
+        }
+    }
+
+    /// The newest revision of which a watch has told.
+    fn newest(&self, session: &Session) -> Option<Revision> {
+        let namespace = &session.owner.release_namespace;
+        self.release_index.newest(namespace, &session.release)
+    }
+
     /// Reads the revisions, unless the resource is new and no Secret of its release was seen.
     async fn read_revisions(
         &self,
@@ -366,6 +381,7 @@ impl Observer<'_> {
         // A new resource has no revisions as a rule. Should some have been written this very moment, creating the
         // first one fails, as its Secret is there.
         let (namespace, release) = (&session.owner.release_namespace, &session.release);
+        cache.note_newest_read(self.newest(session));
         let revisions = if !session.is_new() || self.release_index.may_have(namespace, release).await {
             session.progress.note_read();
             session.history.load().await?

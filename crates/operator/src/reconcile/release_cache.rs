@@ -85,8 +85,10 @@ pub struct ReleaseCache {
     pub(super) waiting: Option<Waiting>,
     /// What was left where there is something to wait for.
     pub(super) unfinished: Option<Unfinished>,
-    /// Whether procedures ask for the values of revisions.
-    pub(super) keeps_values: bool,
+    /// The paths of values that runs of procedures change; `None` where there are no procedures, which ask for those of revisions.
+    pub(super) kept_paths: Option<Arc<[String]>>,
+    /// The newest revision that there was when all were read last, whoever has written it.
+    newest_read: Option<Revision>,
     /// What was agreed on with runs of procedures when the release was observed last.
     pub(super) agreed: Agreed,
 }
@@ -148,7 +150,7 @@ pub(super) struct KnownValues {
 }
 
 impl KnownValues {
-    fn of(revisions: &[Stored]) -> Self {
+    fn of(revisions: &[Stored], paths: &[String]) -> Self {
         let newest = revisions.last();
         // Where others have deployed one since, ours still says what procedures keep up.
         let mut deployed = revisions.iter().rev();
@@ -165,10 +167,17 @@ impl KnownValues {
             // What ours does not say is as it is now.
             Some(others) => {
                 let config = others.record.config.clone().unwrap_or_default();
-                ours.map(|ours| Arc::new(ours.under(config)))
+                Some(match ours {
+                    Some(ours) => ours.under(config, paths),
+                    None => LastValues {
+                        config,
+                        ..LastValues::default()
+                    },
+                })
             }
-            None => ours.map(Arc::new),
+            None => ours,
         };
+        let deployed = deployed.map(Arc::new);
         // After the newest one, another was in effect that is lost.
         let is_former = told_of_lost(revisions).is_some() && newest.is_some_and(Stored::is_in_effect);
         let newest_values = newest.filter(|_| !is_former).and_then(values_of);
@@ -305,9 +314,9 @@ impl KnownRelease {
     }
 
     /// The same, with what they say of values.
-    pub(super) fn with_values(revisions: &[Stored]) -> Self {
+    pub(super) fn with_values(revisions: &[Stored], paths: &[String]) -> Self {
         Self {
-            values: KnownValues::of(revisions),
+            values: KnownValues::of(revisions, paths),
             ..Self::new(revisions)
         }
     }
@@ -492,12 +501,22 @@ impl ReleaseCache {
         }
     }
 
+    /// Whether somebody has written a revision, up to this one, since all were read: what is known may be out of date.
+    pub(super) fn is_overtaken_by(&self, newest: Revision) -> bool {
+        let known = self.known.as_ref().and_then(|known| known.last.as_ref());
+        known.is_some() && Some(newest) > known.map(|last| last.revision).max(self.newest_read)
+    }
+
+    /// All revisions were read just now, of which this is the newest that anybody speaks of.
+    pub(super) fn note_newest_read(&mut self, newest: Option<Revision>) {
+        self.newest_read = newest;
+    }
+
     /// What these revisions, the oldest first, say, as far as it is kept.
     pub(super) fn told_by(&self, revisions: &[Stored]) -> KnownRelease {
-        if self.keeps_values {
-            KnownRelease::with_values(revisions)
-        } else {
-            KnownRelease::new(revisions)
+        match &self.kept_paths {
+            Some(paths) => KnownRelease::with_values(revisions, paths),
+            None => KnownRelease::new(revisions),
         }
     }
 
@@ -615,7 +634,7 @@ impl ReleaseCache {
                 unreported: self.unreported.take(),
                 unfinished: self.unfinished.take(),
                 secrets: std::mem::take(&mut self.secrets),
-                keeps_values: self.keeps_values,
+                kept_paths: self.kept_paths.take(),
                 ..Self::default()
             };
         }
@@ -659,7 +678,7 @@ impl ReleaseCache {
             is_being_undone: stored.snapshot.undoing.is_some(),
         });
         known.lookups.clone_from(&stored.snapshot.lookups);
-        if self.keeps_values {
+        if self.kept_paths.is_some() {
             known.values.newest = values_of(stored).map(Arc::new);
             known.values.is_undone = false;
         }
@@ -687,7 +706,9 @@ impl ReleaseCache {
     pub(super) fn note_deployed(&mut self, stored: &Stored, inputs: Option<Inputs>, notes: String) {
         self.lookups_differ = None;
         let revision = stored.record.version;
-        let values = values_of(stored).filter(|_| self.keeps_values).map(Arc::new);
+        let values = values_of(stored)
+            .filter(|_| self.kept_paths.is_some())
+            .map(Arc::new);
         let before = self
             .known
             .as_mut()

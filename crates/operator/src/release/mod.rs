@@ -23,7 +23,7 @@ mod stage;
 mod stored;
 
 pub use codec::{CodecError, MAX_DECODED_BYTES};
-pub use history::{History, HistoryError, surplus};
+pub use history::{History, HistoryError, Updated, surplus};
 pub use hook_mark::{has_come_to, is_of_undone};
 pub use index::ReleaseIndex;
 pub use journal::Journal;

@@ -349,6 +349,8 @@ pub struct Stored {
     pub snapshot: Snapshot,
     /// The UID of its Secret; `None` before it is written.
     pub uid: Option<String>,
+    /// The version of its Secret as it was read; `None` before it is written.
+    pub secret_version: Option<String>,
     /// Who has written its Secret: the names of its field managers. Helm and operators made with it
     /// go by their program's name.
     pub managers: Vec<String>,

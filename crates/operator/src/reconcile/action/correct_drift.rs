@@ -14,7 +14,7 @@ use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
 use crate::reconcile::unfinished::Stage;
-use crate::release::Stored;
+use crate::release::{Stored, Updated};
 use crate::status::EventReason;
 use crate::telemetry::masked_before;
 
@@ -87,14 +87,26 @@ impl CorrectDrift<'_> {
         };
         session.progress.note_corrected(changes.len());
         cache.note_corrected(&changes, Instant::now());
-        if update_fields(&mut stored, &changes)
-            && !session.history.update_existing(&mut stored, (self.now)()).await?
-        {
-            // With all of it, the resource may have gone; where it has not, somebody has deleted the revision.
-            if session.read_again().await?.is_none() {
-                return Ok(false);
+        if update_fields(&mut stored, &changes) {
+            match session
+                .history
+                .update_unchanged(&mut stored, (self.now)())
+                .await?
+            {
+                Updated::Written => {}
+                Updated::Gone => {
+                    // With all of it, the resource may have gone; where it has not, somebody has deleted the revision.
+                    if session.read_again().await?.is_none() {
+                        return Ok(false);
+                    }
+                    session.history.update(&mut stored, (self.now)()).await?;
+                }
+                // Helm has put a revision of its own in its place, whose objects these were.
+                Updated::Changed => {
+                    cache.forget_known();
+                    return Ok(false);
+                }
             }
-            session.history.update(&mut stored, (self.now)()).await?;
         }
         self.announce(session, &changes);
         // What can be corrected is; objects whose definition is gone wait for it.

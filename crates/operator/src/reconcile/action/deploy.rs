@@ -13,6 +13,7 @@ use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::{Carried, Executor};
+use crate::reconcile::kept_up::tellers;
 use crate::reconcile::lookups::Lookups;
 use crate::reconcile::new_record::{pending_status, record};
 use crate::reconcile::plan::{NewRevision, Plan, in_effect};
@@ -126,6 +127,7 @@ impl Deploy<'_> {
                 ..Snapshot::default()
             },
             uid: None,
+            secret_version: None,
             managers: Vec::new(),
             parts: None,
             verdict: Verdict::Signed,
@@ -394,8 +396,7 @@ impl Deploy<'_> {
         !self.settings.procedures.is_empty()
     }
 
-    /// Those before a revision are in effect no longer. The last of them, and the last of ours, tell what procedures keep up in it:
-    /// Helm prunes the older ones.
+    /// Those before a revision are in effect no longer, and some of them tell what procedures keep up in it.
     async fn supersede(
         &self,
         session: &Session,
@@ -404,14 +405,7 @@ impl Deploy<'_> {
     ) -> Result<(), ReconcileError> {
         let kept_up = self.settings.kept_up(stored);
         let kept_up = kept_up.and_then(|kept_up| session.history.vouched(kept_up));
-        let in_effect = || earlier.iter().rev().filter(|former| former.is_in_effect());
-        let last = in_effect().next();
-        let own = in_effect().find(|former| former.is_signed());
-        let tellers: Vec<Revision> = last
-            .into_iter()
-            .chain(own)
-            .map(|former| former.record.version)
-            .collect();
+        let tellers = tellers(earlier);
         for former in earlier {
             let tells = tellers.contains(&former.record.version);
             let is_told = !tells || former.snapshot.next == kept_up;

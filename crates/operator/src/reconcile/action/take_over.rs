@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use steersman_model::ObjectId;
 
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::{Carried, Executor};
+use crate::reconcile::kept_up::tellers;
 use crate::reconcile::plan::Adoption;
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
@@ -21,6 +23,7 @@ use crate::status::EventReason;
 pub(crate) struct TakeOver<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a EventRecorder,
+    pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
 
@@ -76,6 +79,8 @@ impl TakeOver<'_> {
         if let Some(hooks) = &adoption.hooks {
             stored.record.hooks = Some(hooks.clone());
         }
+        let former = revisions.split_last().map_or(&[][..], |(_, former)| former);
+        self.tell(session, &stored, former).await?;
         let rewritten = adoption.hooks.is_some();
         session
             .history
@@ -83,10 +88,33 @@ impl TakeOver<'_> {
             .await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
         cache.note_deployed(&stored, Some(prepared.inputs), notes);
-        let former = revisions.split_last().map_or(&[][..], |(_, former)| former);
         cache.secrets.note_revision(&stored, former);
         cache.log_when_reported("Reconciled release");
         self.announce(session, last);
+        Ok(())
+    }
+
+    /// Those before the revision tell what procedures keep up in it, as where it was deployed by us.
+    async fn tell(
+        &self,
+        session: &Session,
+        stored: &Stored,
+        earlier: &[Stored],
+    ) -> Result<(), ReconcileError> {
+        let kept_up = self.settings.kept_up(stored);
+        let Some(kept_up) = kept_up.and_then(|kept_up| session.history.vouched(kept_up)) else {
+            return Ok(());
+        };
+        let tellers = tellers(earlier);
+        for former in earlier {
+            if tellers.contains(&former.record.version) {
+                let snapshot = Snapshot {
+                    next: Some(kept_up.clone()),
+                    ..former.snapshot.clone()
+                };
+                session.history.write_snapshot(former, &snapshot).await?;
+            }
+        }
         Ok(())
     }
 

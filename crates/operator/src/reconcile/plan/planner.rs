@@ -12,6 +12,7 @@ use steersman_model::{
 use super::{Decision, Definitions, Hooks, Plan, PruneScope, stages_of, stages_of_levels};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
+use crate::reconcile::kept_up::newest_told;
 use crate::reconcile::new_record::{hook_records, manifest};
 use crate::reconcile::randomness::is_same_but_for_noise;
 use crate::reconcile::release_cache::was_ever_deployed;
@@ -70,7 +71,7 @@ impl Planner<'_> {
         cause: Option<Cause>,
     ) -> Result<NewRevision, ReconcileError> {
         let last = earlier.last().map(|last| last.record.version);
-        let revision = session.next_revision(last);
+        let revision = session.next_revision(last.max(newest_told(earlier)));
         let first = !was_ever_deployed(earlier);
         let rendering = self.render(session, prepared, revision, first).await?;
         self.new_revision_of(session, rendering, revision, first, cause)

@@ -18,6 +18,8 @@ use steersman_cluster::RequestError;
 use steersman_model::{Digest, ReleaseName, Revision};
 pub use surplus::surplus;
 
+pub use write::Updated;
+
 use super::codec::Room;
 use super::index::ReleaseIndex;
 use super::parts::Parts;

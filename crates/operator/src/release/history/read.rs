@@ -159,6 +159,7 @@ impl History {
             record,
             snapshot,
             uid: secret.metadata.uid,
+            secret_version: secret.metadata.resource_version,
             managers,
             parts,
             verdict,

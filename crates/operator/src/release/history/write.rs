@@ -19,6 +19,17 @@ use crate::release::secret::{
 use crate::release::signature::Signature;
 use crate::release::stored::{Snapshot, Stored};
 
+/// What has become of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Updated {
+    /// It is done.
+    Written,
+    /// There is nothing to be written over.
+    Gone,
+    /// Somebody else has written it.
+    Changed,
+}
+
 impl History {
     /// Writes a revision that is not there yet, and notes its parts in it: what is written of it later is signed with them.
     ///
@@ -64,6 +75,29 @@ impl History {
     /// # Errors
     /// It is too large, or the server refuses it.
     pub async fn update_existing(&self, stored: &mut Stored, now: Timestamp) -> Result<bool, HistoryError> {
+        let updated = self.write_over(stored, None, now).await?;
+        Ok(updated != Updated::Gone)
+    }
+
+    /// The same where nobody has written it since it was read.
+    ///
+    /// # Errors
+    /// It is too large, or the server refuses it.
+    pub async fn update_unchanged(
+        &self,
+        stored: &mut Stored,
+        now: Timestamp,
+    ) -> Result<Updated, HistoryError> {
+        let version = stored.secret_version.clone();
+        self.write_over(stored, version, now).await
+    }
+
+    async fn write_over(
+        &self,
+        stored: &mut Stored,
+        version: Option<String>,
+        now: Timestamp,
+    ) -> Result<Updated, HistoryError> {
         let packed = self.pack(stored, TimeLabel::modified(now))?;
         self.write_parts(stored, &packed).await?;
         let (secret, parts) = (packed.secret, packed.parts);
@@ -75,6 +109,9 @@ impl History {
         if stored.parts.is_some() && parts.is_none() {
             patch["data"][PARTS_KEY] = Value::Null;
         }
+        if let Some(version) = &version {
+            patch["metadata"]["resourceVersion"] = version.as_str().into();
+        }
         let name = self.key(stored.record.version);
         match self
             .secrets
@@ -83,9 +120,13 @@ impl History {
         {
             Ok(secret) => {
                 stored.parts = parts;
-                self.confirm(&secret.metadata).map(|()| true)
+                self.confirm(&secret.metadata)?;
+                Ok(Updated::Written)
             }
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(false),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Updated::Gone),
+            Err(kube::Error::Api(status)) if status.is_conflict() && version.is_some() => {
+                Ok(Updated::Changed)
+            }
             Err(error) => Err(self.failed("write", error)),
         }
     }

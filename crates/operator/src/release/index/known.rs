@@ -46,6 +46,7 @@ pub(super) struct Sighting {
     release: Box<str>,
     name: Name,
     uid: Uid,
+    is_pending: bool,
 }
 
 /// A UID as a number. Were two the same, a Secret would be asked for that is gone.
@@ -54,6 +55,8 @@ type Uid = u64;
 struct Known {
     name: Name,
     source: Source,
+    /// Whether its label says that somebody has not come to its end yet.
+    is_pending: bool,
 }
 
 /// Where we know a Secret from.
@@ -92,8 +95,12 @@ impl Name {
 impl Sighting {
     /// The Secret with this metadata, if that says of which release it is.
     pub(super) fn new(metadata: &ObjectMeta) -> Option<Self> {
-        let release = metadata.labels.as_ref()?.get("name")?;
+        let labels = metadata.labels.as_ref()?;
+        let release = labels.get("name")?;
         Some(Self {
+            is_pending: labels
+                .get("status")
+                .is_some_and(|status| status.starts_with("pending-")),
             namespace: metadata.namespace.as_deref()?.into(),
             release: release.as_str().into(),
             name: Name::new(release, metadata.name.as_deref()?),
@@ -116,6 +123,17 @@ impl KnownSecrets {
         Some(known.map(|known| known.name.of(release)).collect())
     }
 
+    /// The newest revision that is not pending any longer.
+    pub(super) fn newest(&self, namespace: &str, release: &str) -> Option<Revision> {
+        let secrets = self.namespaces.get(namespace)?.releases.get(release)?;
+        let ended = secrets.known.iter().filter(|known| !known.is_pending);
+        let numbers = ended.filter_map(|known| match known.name {
+            Name::Revision(revision) => Some(revision),
+            Name::Other(_) => None,
+        });
+        numbers.max()
+    }
+
     /// The namespaces in which a release of this name has Secrets, so many at most. Those that had too many are left out.
     pub(super) fn namespaces_of(&self, release: &str, most: usize) -> Vec<String> {
         let of_release = self.namespaces.iter().filter(|(_, namespace)| {
@@ -132,12 +150,12 @@ impl KnownSecrets {
             release,
             name,
             uid,
+            is_pending,
         } = sighting;
         self.note(
-            &namespace,
-            &release,
+            (&namespace, &release),
             name,
-            Source::Watch(uid),
+            (Source::Watch(uid), is_pending),
             |known| !matches!(known, Source::Answer(Some(answered)) if answered != uid),
         );
     }
@@ -173,16 +191,15 @@ impl KnownSecrets {
         let uid = uid.map(number_of);
         // The watch may have been quicker than the answer.
         let is_news = |known| uid.map(Source::Watch) != Some(known);
-        self.note(namespace, release, name, Source::Answer(uid), is_news);
+        self.note((namespace, release), name, (Source::Answer(uid), false), is_news);
     }
 
     /// Remembers a Secret, or another source of one that is known where `is_news` says of the former that it may.
     fn note(
         &mut self,
-        namespace: &str,
-        release: &str,
+        (namespace, release): (&str, &str),
         name: Name,
-        source: Source,
+        (source, is_pending): (Source, bool),
         is_news: impl Fn(Source) -> bool,
     ) {
         let of_namespace = self.namespaces.entry(namespace.into()).or_default();
@@ -192,14 +209,18 @@ impl KnownSecrets {
         let secrets = of_namespace.releases.entry(release.into()).or_default();
         if let Some(known) = secrets.known.iter_mut().find(|known| known.name == name) {
             if is_news(known.source) {
-                known.source = source;
+                (known.source, known.is_pending) = (source, is_pending);
             }
             return;
         }
         if secrets.is_cut {
             return;
         }
-        secrets.known.push(Known { name, source });
+        secrets.known.push(Known {
+            name,
+            source,
+            is_pending,
+        });
         (of_namespace.count, self.count) = (of_namespace.count + 1, self.count + 1);
         if secrets.known.len() > MOST_OF_RELEASE {
             let cut = std::mem::take(&mut secrets.known).len();
@@ -254,6 +275,22 @@ mod tests {
     const FIRST: &str = "sh.helm.release.v1.shop.v1";
 
     #[test]
+    fn the_newest_is_one_that_is_not_pending() {
+        let mut known = KnownSecrets::default();
+        let second = || sighting("sh.helm.release.v1.shop.v2", "second");
+        known.seen(sighting(FIRST, "first"));
+        known.seen(Sighting {
+            is_pending: true,
+            ..second()
+        });
+        assert_eq!(known.newest("a", "shop"), Some(Revision(1)));
+        known.seen(second());
+        known.seen(sighting("other", "other"));
+        assert_eq!(known.newest("a", "shop"), Some(Revision(2)));
+        assert_eq!(known.newest("b", "shop"), None);
+    }
+
+    #[test]
     fn secrets_are_known_by_any_name() {
         let mut known = KnownSecrets::default();
         let names = [
@@ -281,6 +318,7 @@ mod tests {
             release: release.into(),
             name: Name::new(release, &format!("other-{number}")),
             uid: number as u64,
+            is_pending: false,
         }
     }
 

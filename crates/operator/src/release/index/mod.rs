@@ -20,7 +20,7 @@ use kube::api::Api;
 use kube::core::PartialObjectMeta;
 use kube::runtime::watcher;
 use steersman_cluster::watch_error;
-use steersman_model::ReleaseName;
+use steersman_model::{ReleaseName, Revision};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use watched::{Answer, SecretEvent, Watched};
@@ -79,6 +79,12 @@ impl ReleaseIndex {
                 Answer::Later => self.stop.run_until_cancelled(changed).await?,
             }
         }
+    }
+
+    /// The newest revision of `release` in `namespace` that is not pending, if the watch has told of all by now.
+    pub fn newest(&self, namespace: &str, release: &ReleaseName) -> Option<Revision> {
+        let scope = self.scope(namespace)?;
+        self.lock().get(&scope)?.newest(namespace, release)
     }
 
     /// Other namespaces in which a release of this name has Secrets, as far as they are watched, and so many at most.

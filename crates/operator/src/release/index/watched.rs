@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::Event;
-use steersman_model::ReleaseName;
+use steersman_model::{ReleaseName, Revision};
 
 use super::known::{KnownSecrets, Sighting};
 
@@ -49,6 +49,15 @@ impl Watched {
                 .map_or(Answer::Unknown, Answer::Names),
             _ => Answer::Later,
         }
+    }
+
+    /// The newest revision of a release that is not pending, if all are known.
+    pub(super) fn newest(&self, namespace: &str, release: &ReleaseName) -> Option<Revision> {
+        let known = self
+            .known
+            .as_ref()
+            .filter(|_| !self.is_silent && self.arriving.is_none())?;
+        known.newest(namespace, release.as_str())
     }
 
     /// The namespaces in which a release of this name is known to have Secrets, so many at most.

@@ -1,0 +1,320 @@
+//! What procedures keep up behind revisions that Helm, failures and losses have put in the place of ours.
+
+use std::time::Duration;
+
+use serde_json::json;
+use steersman_testkit::cluster::OperatorProcess;
+
+use super::gates::next_chart;
+use super::values::{map, wait_map, with_procedures};
+use super::{released, runs};
+use crate::bench::Bench;
+
+const RESIZE: &str = "  - name: resize
+    on: {changed: [size], by: 1}
+    steps:
+    - {name: more, values: {size: '{{ .Procedure.to }}', mode: large}}
+";
+
+/// A release that a run has brought from 1 to 2, and to another mode.
+async fn resized(test: &str) -> Option<(Bench, OperatorProcess)> {
+    let bench = with_procedures(test, &["WebResize"], RESIZE).await?;
+    let operator = released(&bench).await;
+    bench
+        .apply_web("shop", json!({"message": "one", "size": 2}))
+        .await;
+    wait_map(&bench, "size", "2").await;
+    wait_map(&bench, "mode", "large").await;
+    Some((bench, operator))
+}
+
+/// Helm takes the word of the revision away that it replaces.
+async fn helm_upgrade(bench: &Bench) {
+    helm(bench, &["--set", "message=helm", "--force-conflicts"]).await;
+}
+
+pub(super) async fn helm(bench: &Bench, values: &[&str]) {
+    let chart = bench.folder.path().join("web");
+    let chart = chart.to_str().unwrap();
+    let upgrade = ["upgrade", "shop", chart, "--namespace", &bench.namespace];
+    bench
+        .cluster
+        .helm(&[&upgrade[..], values].concat())
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_a_revision_of_helms() {
+    let Some((bench, operator)) = resized("procedurehelm").await else {
+        return;
+    };
+    operator.stop().await.unwrap();
+    helm_upgrade(&bench).await;
+    wait_map(&bench, "mode", "normal").await;
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 4}))
+        .await;
+    let operator = bench.ready_operator().await;
+    wait_map(&bench, "message", "two").await;
+    wait_map(&bench, "mode", "large").await;
+    wait_map(&bench, "size", "4").await;
+    let all = runs(&bench, "WebResize")
+        .list(&Default::default())
+        .await
+        .unwrap()
+        .items;
+    assert_eq!(all.len(), 3, "to 2 before it, to 3 and to 4 after it: {all:#?}");
+    operator.stop().await.unwrap();
+}
+
+/// Helm prunes the older ones of those that tell it.
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_many_revisions_of_helms() {
+    let Some((bench, mut operator)) = resized("procedurehelms").await else {
+        return;
+    };
+    for number in 0..6 {
+        operator.stop().await.unwrap();
+        helm_upgrade(&bench).await;
+        let message = format!("after {number}");
+        bench
+            .apply_web("shop", json!({"message": message, "size": 2}))
+            .await;
+        operator = bench.ready_operator().await;
+        wait_map(&bench, "message", &message).await;
+        let map = map(&bench).await;
+        assert_eq!(
+            (&map["mode"], &map["size"]),
+            (&json!("large"), &json!("2")),
+            "{number}"
+        );
+    }
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_what_helm_has_rolled_back() {
+    let Some((bench, operator)) = resized("procedurerolled").await else {
+        return;
+    };
+    operator.stop().await.unwrap();
+    helm_upgrade(&bench).await;
+    let back = ["rollback", "shop", "--namespace", &bench.namespace];
+    bench.cluster.helm(&back).await.unwrap();
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 2}))
+        .await;
+    wait_map(&bench, "message", "two").await;
+    let map = map(&bench).await;
+    assert_eq!((&map["mode"], &map["size"]), (&json!("large"), &json!("2")));
+    operator.stop().await.unwrap();
+}
+
+/// The server refuses it where the message is bad.
+const REFUSED: &str =
+    "immutable: {{ if hasPrefix \"bad\" .Values.message }}7{{ else }}false{{ end }}\ndata: {is: new, message";
+
+/// Revisions that have failed take the place in the history of those that tell it.
+async fn outlasts_failures(test: &str, options: &[&str], failures: usize) {
+    let Some((bench, operator)) = resized(test).await else {
+        return;
+    };
+    let operator = next_chart(&bench, operator, "data: {message", REFUSED).await;
+    wait_map(&bench, "is", "new").await;
+    operator.stop().await.unwrap();
+    let operator = bench.operator_with(options).await;
+    let is_deployed = |revision: &String| Some(revision.strip_suffix(" deployed")?.parse::<usize>().unwrap());
+    let last = bench.revisions().await.iter().find_map(is_deployed).unwrap();
+    for number in 1..=failures {
+        let bad = json!({"message": format!("bad {number}"), "size": 2});
+        bench.apply_web("shop", bad).await;
+        let failed = format!("{} failed", last + number);
+        while !bench.revisions().await.contains(&failed) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+    operator.stop().await.unwrap();
+    helm_upgrade(&bench).await;
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 2}))
+        .await;
+    let operator = bench.operator_with(options).await;
+    wait_map(&bench, "message", "two").await;
+    let map = map(&bench).await;
+    assert_eq!((&map["mode"], &map["size"]), (&json!("large"), &json!("2")));
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_many_failures() {
+    outlasts_failures("procedurefails", &[], 11).await;
+}
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_a_failure_where_one_revision_is_kept() {
+    outlasts_failures("procedurefailed", &["--history-max=1"], 1).await;
+}
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_the_last_revision() {
+    let Some((bench, operator)) = resized("procedurelost").await else {
+        return;
+    };
+    operator.stop().await.unwrap();
+    let secrets = bench.secrets();
+    let number = bench.revisions().await.len();
+    let last = format!("sh.helm.release.v1.shop.v{number}");
+    secrets.delete(&last, &Default::default()).await.unwrap();
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 2}))
+        .await;
+    let operator = bench.ready_operator().await;
+    wait_map(&bench, "message", "two").await;
+    let map = map(&bench).await;
+    assert_eq!((&map["mode"], &map["size"]), (&json!("large"), &json!("2")));
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_what_helm_has_uninstalled() {
+    let Some((bench, operator)) = resized("proceduregone").await else {
+        return;
+    };
+    operator.stop().await.unwrap();
+    let namespace = bench.namespace.as_str();
+    let uninstall = ["uninstall", "shop", "--keep-history", "--namespace", namespace];
+    bench.cluster.helm(&uninstall).await.unwrap();
+    let operator = bench.ready_operator().await;
+    wait_map(&bench, "size", "2").await;
+    assert_eq!(map(&bench).await["mode"], "large");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_value_of_which_nothing_was_said_is_what_helm_has_deployed() {
+    let backup = "  - {name: backup, job: procedures/job.yaml}\n";
+    let kinds = ["WebBackup"];
+    let Some(bench) = with_procedures("procedureunsaid", &kinds, backup).await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"message": "one", "size": 5}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 5}))
+        .await;
+    wait_map(&bench, "message", "two").await;
+    bench.wait_revision("shop", 2).await;
+    operator.stop().await.unwrap();
+    let watches = std::fs::read_to_string(bench.folder.path().join("watches.yaml")).unwrap();
+    bench.watches(&format!("{watches}{RESIZE}"));
+    super::define_runs(&bench, &["WebResize"]).await;
+    helm(&bench, &["--reuse-values"]).await;
+    bench
+        .apply_web("shop", json!({"message": "three", "size": 5}))
+        .await;
+    let operator = bench.ready_operator().await;
+    wait_map(&bench, "message", "three").await;
+    assert_eq!(map(&bench).await["size"], "5");
+    operator.stop().await.unwrap();
+}
+
+/// What is deployed is signed, and nothing is waited for.
+async fn wait_taken_over(bench: &Bench, revision: u32) {
+    let name = format!("sh.helm.release.v1.shop.v{revision}");
+    bench
+        .wait("the signature", &bench.secrets(), &name, |secret| {
+            secret.pointer("/data/steersman-signature").map(drop)
+        })
+        .await;
+}
+
+/// They change no object, so nothing but their Secrets tells of them.
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_revisions_of_helms_that_change_nothing() {
+    let Some((bench, operator)) = resized("proceduresame").await else {
+        return;
+    };
+    let last = bench.revisions().await.len() as u32;
+    for number in 1..=4 {
+        helm(&bench, &["--reuse-values", "--history-max=3"]).await;
+        let at = format!("2026-01-01T00:00:0{number}Z");
+        let again = json!({"metadata": {"annotations": {"example.com/wake": at}}});
+        bench.patch_web("shop", again).await;
+        wait_taken_over(&bench, last + number).await;
+    }
+    operator.stop().await.unwrap();
+    helm(
+        &bench,
+        &[
+            "--set",
+            "message=helm,size=7,mode=helm",
+            "--history-max=3",
+            "--force-conflicts",
+        ],
+    )
+    .await;
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 2}))
+        .await;
+    let operator = bench.ready_operator().await;
+    wait_map(&bench, "message", "two").await;
+    let map = map(&bench).await;
+    assert_eq!((&map["mode"], &map["size"]), (&json!("large"), &json!("2")));
+    operator.stop().await.unwrap();
+}
+
+/// Nothing of ours is left, and so no word of what steps have put there; values that runs change are what Helm has deployed.
+#[tokio::test]
+async fn a_value_does_not_jump_where_helm_has_pruned_all_of_ours() {
+    let Some((bench, operator)) = resized("procedurepruned").await else {
+        return;
+    };
+    operator.stop().await.unwrap();
+    for _ in 0..2 {
+        helm(&bench, &["--reuse-values", "--history-max=1"]).await;
+    }
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 4}))
+        .await;
+    let operator = bench.ready_operator().await;
+    wait_map(&bench, "size", "3").await;
+    wait_map(&bench, "size", "4").await;
+    let all = runs(&bench, "WebResize");
+    let all = all.list(&Default::default()).await.unwrap().items;
+    assert_eq!(all.len(), 3, "to 2 before it, to 3 and to 4 after it: {all:#?}");
+    operator.stop().await.unwrap();
+}
+
+/// Its number is told of, and is not another's.
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_the_last_revision_and_one_that_has_failed_after_it() {
+    let Some((bench, operator)) = resized("procedurenumber").await else {
+        return;
+    };
+    let operator = next_chart(&bench, operator, "data: {message", REFUSED).await;
+    wait_map(&bench, "is", "new").await;
+    operator.stop().await.unwrap();
+    let number = bench.revisions().await.len();
+    let last = format!("sh.helm.release.v1.shop.v{number}");
+    bench.secrets().delete(&last, &Default::default()).await.unwrap();
+    bench
+        .apply_web("shop", json!({"message": "bad", "size": 2}))
+        .await;
+    let operator = bench.ready_operator().await;
+    let failed = format!("{} failed", number + 1);
+    while !bench.revisions().await.contains(&failed) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    bench
+        .apply_web("shop", json!({"message": "two", "size": 2}))
+        .await;
+    wait_map(&bench, "message", "two").await;
+    let map = map(&bench).await;
+    assert_eq!((&map["mode"], &map["size"]), (&json!("large"), &json!("2")));
+    operator.stop().await.unwrap();
+}
