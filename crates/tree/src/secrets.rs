@@ -60,7 +60,7 @@ fn last_change(secret: &Secret) -> Option<Timestamp> {
 
 /// The revisions that had something else of a Secret than it has, which was changed last at these times, or of one that is not known.
 ///
-/// What the newest one had is what there is where nothing was changed after it.
+/// What the newest one had is what there is where nothing was changed after it, nor in its second.
 fn unknown(revisions: &[Stored], changed: &BTreeMap<Place, Timestamp>) -> BTreeSet<Revision> {
     let mut newest: BTreeMap<Place, (Value, Option<Timestamp>)> = BTreeMap::new();
     for stored in revisions {
@@ -73,7 +73,8 @@ fn unknown(revisions: &[Stored], changed: &BTreeMap<Place, Timestamp>) -> BTreeS
         changed
             .zip(newest)
             .is_some_and(|(changed, (of_newest, written))| {
-                digests == *of_newest && written.is_some_and(|written| *changed <= written)
+                digests == *of_newest
+                    && written.is_some_and(|written| changed.as_second() < written.as_second())
             })
     };
     let unknown = revisions

@@ -1,6 +1,7 @@
 //! What a release is made of, and what differs.
 
 use futures::StreamExt as _;
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use super::{Page, site};
@@ -44,9 +45,9 @@ async fn drifted(bench: &Bench, hostile: &str) {
     bench.wait_event("ReleaseUpgraded").await;
     operator.stop().await.unwrap();
     let drift = json!({"data": {"level": "by hand"}});
-    let parameters = kube::api::PatchParams::default();
+    let parameters = PatchParams::default();
     let maps = bench.config_maps();
-    maps.patch("shop-settings", &parameters, &kube::api::Patch::Merge(drift))
+    maps.patch("shop-settings", &parameters, &Patch::Merge(drift))
         .await
         .unwrap();
 }
@@ -133,12 +134,21 @@ async fn a_release_shows_values_revisions_owners_and_what_would_change_without_i
         assert_eq!(page.get(&path, &cookie).await.status, 404, "{path}");
     }
 
-    // What was in the Secret is nowhere any longer but in the revisions.
-    let other = kube::api::Patch::Merge(json!({"stringData": {"word": "canary-of-another"}}));
-    let (secrets, parameters) = (bench.secrets(), kube::api::PatchParams::default());
+    check_former_secrets(&bench, (&page, &cookie), &address).await;
+    check_environment(&bench, &address).await;
+
+    // What others have to tell leaves its own events their place.
+    many_events(&bench).await;
+    page.wait(&address, &cookie, "ReleaseUpgraded").await;
+}
+
+/// What was in a Secret is nowhere any longer but in the revisions.
+async fn check_former_secrets(bench: &Bench, (page, cookie): (&Page, &str), address: &str) {
+    let other = Patch::Merge(json!({"stringData": {"word": "canary-of-another"}}));
+    let (secrets, parameters) = (bench.secrets(), PatchParams::default());
     secrets.patch("found", &parameters, &other).await.unwrap();
-    let compared = page.get(&format!("{address}/compare?from=1&to=2"), &cookie).await;
-    let body = compared.body;
+    let compared = format!("{address}/compare?from=1&to=2");
+    let body = page.get(&compared, cookie).await.body;
     assert!(
         body.contains("ConfigMap shop-settings") && body.contains("has changed since"),
         "{body}"
@@ -147,27 +157,19 @@ async fn a_release_shows_values_revisions_owners_and_what_would_change_without_i
         body.contains("-message: one") && !body.contains("canary"),
         "{body}"
     );
+}
 
-    // What the page's own environment has is not for who looks.
-    let home = std::env::var("HOME").unwrap();
-    let watches = format!(
-        "- {{group: {}, version: v1, kind: Web, chart: web, overrideValues: {{level: at-$HOME}}}}\n",
-        bench.group
-    );
-    bench.watches(&watches);
-    let other = Page::start(&bench, &[]);
-    let plan = other
-        .get(&format!("{address}/plan"), &other.log_in().await)
-        .await
-        .body;
+/// What the page's own environment has is not for who looks.
+async fn check_environment(bench: &Bench, address: &str) {
+    let entry = "version: v1, kind: Web, chart: web, overrideValues: {level: at-$HOME}";
+    bench.watches(&format!("- {{group: {}, {entry}}}\n", bench.group));
+    let page = Page::start(bench, &[]);
+    let cookie = page.log_in().await;
+    let plan = page.get(&format!("{address}/plan"), &cookie).await.body;
     assert!(
-        plan.contains("+  level: ********") && !plan.contains(&format!("at-{home}")),
+        plan.contains("+  level: ********") && !plan.contains("at-/"),
         "{plan}"
     );
-
-    // What others have to tell leaves its own events their place.
-    many_events(&bench).await;
-    page.wait(&address, &cookie, "ReleaseUpgraded").await;
 }
 
 /// More events of others than the server lists at once, and before ours.

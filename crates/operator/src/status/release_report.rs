@@ -137,12 +137,12 @@ pub struct Deployed {
     pub manifest: ManifestInStatus,
 }
 
-/// The chart of a revision, as its `Chart.yaml` has it.
+/// The chart of a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeployedChart {
-    /// Its name.
+    /// As `Chart.yaml` has it.
     pub name: String,
-    /// Its own version.
+    /// Not that of the application, which may have one of its own.
     pub version: String,
     /// The version of the application inside.
     pub app_version: Option<String>,
