@@ -70,6 +70,38 @@ async fn an_upgrade_waits_for_its_backup_and_stops_where_that_fails() {
     operator.stop().await.unwrap();
 }
 
+const ALONE: &str = "  - {name: backup, job: procedures/job.yaml, exclusive: true, before: {upgrade: true}}
+  - {name: service, job: procedures/job.yaml}
+";
+
+#[tokio::test]
+async fn a_run_for_which_nothing_waits_any_longer_is_not_begun() {
+    let kinds = ["WebBackup", "WebService"];
+    let Some(bench) = with_procedures("procedurewithdrawn", &kinds, ALONE).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    begin(&bench, "WebService", "long", json!({})).await;
+    let long = wait_job(&bench, "WebService", "long", "job", 1).await;
+    let mut last = String::new();
+    for message in ["two", "three", "four"] {
+        bench.apply_web("shop", json!({"message": message})).await;
+        let next = awaited(&bench, &last).await;
+        wait_phase(&bench, "WebBackup", &next, "Pending").await;
+        if !last.is_empty() {
+            bench.wait_gone(&runs(&bench, "WebBackup"), &last).await;
+        }
+        last = next;
+    }
+    end_pod(&bench, &long, "Succeeded", "").await;
+    let job = wait_job(&bench, "WebBackup", &last, "job", 1).await;
+    end_pod(&bench, &job, "Succeeded", "").await;
+    wait_map(&bench, "message", "four").await;
+    let made = runs(&bench, "WebBackup").list(&Default::default()).await.unwrap();
+    assert_eq!(made.items.len(), 1);
+    operator.stop().await.unwrap();
+}
+
 pub(super) const PLAIN: &str = "  - {name: backup, job: procedures/job.yaml, before: {upgrade: true}}\n";
 
 /// What has to be in the place of what, so that the chart is another one.

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 use steersman_chart::Values;
 use steersman_watches::ReleaseExpression;
 use steersman_watches::procedure::Change;
+use steersman_watches::procedure::names::BEFORE;
 
 /// A try of a step of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -298,7 +299,7 @@ impl Want {
     /// What has led to it, in the word of its annotation.
     pub(crate) fn trigger(&self) -> &'static str {
         match self.what {
-            Wanted::Gate(_) => "before",
+            Wanted::Gate(_) => BEFORE,
             Wanted::Change(..) => "on",
         }
     }

@@ -9,7 +9,7 @@ use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
 use serde_json::{Map, Value};
 use steersman_watches::controls::LONGEST_LIST;
-use steersman_watches::procedure::names::{REQUEST, RUN, SUSPEND, TRIGGER};
+use steersman_watches::procedure::names::{BEFORE, BEGUN, REQUEST, RUN, SUSPEND, TRIGGER};
 use steersman_watches::procedure::{Cron, Procedure, value_at};
 use steersman_watches::values::EntryValues;
 use tokio::sync::Notify;
@@ -249,6 +249,11 @@ impl Procedures {
             .iter()
             .flatten()
             .take(MOST_OWNERS);
+        let record = object.data.pointer(&format!("/status/{RECORD}"));
+        let may_have_begun = run.has_finalizer()
+            || run.annotation(BEGUN).is_some()
+            || record.is_some()
+            || phase.is_some_and(|phase| phase != Phase::Pending);
         let request = run.annotation(REQUEST).filter(|id| id.len() <= LONGEST_REQUEST);
         let known = KnownRun {
             procedure: place,
@@ -259,13 +264,13 @@ impl Procedures {
             // One that was begun has the finalizer until its end, whatever somebody writes into its status.
             has_ended: phase.is_some_and(Phase::is_end) && !run.has_finalizer(),
             end: None,
+            is_open_gate: run.annotation(TRIGGER) == Some(BEFORE) && !may_have_begun,
             name: run.name.clone(),
         };
         let key = run.key();
         let mut state = self.lock();
         let is_new = state.runs.insert(run.uid.clone(), key.clone()).is_none();
         // Until it is looked at, which tells by its record, it may have begun. Somebody may have taken the finalizer off.
-        let record = object.data.pointer(&format!("/status/{RECORD}"));
         let is_open = record.is_some_and(|record| record.get("ended").is_none());
         if is_new && (run.has_finalizer() || is_open) {
             self.coordination

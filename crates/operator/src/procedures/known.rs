@@ -101,6 +101,8 @@ pub(super) struct KnownRun {
     pub(super) request: Option<String>,
     /// Whether its status says that it has ended, whoever has written that, and it is let go.
     pub(super) has_ended: bool,
+    /// Whether it was made for a revision that waits for it, and was not begun.
+    pub(super) is_open_gate: bool,
     /// What has become of it, and when, once somebody has looked who can tell.
     pub(super) end: Option<(End, Timestamp)>,
 }
@@ -132,6 +134,7 @@ impl Known {
             let (_, procedure) = placed;
             let may_be_wanted = procedure.before.is_some() || procedure.on.is_some();
             if wants.is_some() || !may_be_wanted {
+                self.take_back(key, placed, &wanted, &mut work);
                 self.surplus(key, placed, &wanted, &mut work);
             }
             if self
@@ -331,6 +334,42 @@ impl Known {
         found.ok()?
     }
 
+    /// Deletes the runs that were not begun, and for which no revision waits any longer: others would wait for them.
+    fn take_back(
+        &mut self,
+        key: &Key,
+        (place, procedure): Placed<'_>,
+        wanted: &[Making],
+        work: &mut Vec<Work>,
+    ) {
+        let Some(resource) = self.resource.as_ref().map(|resource| resource.uid.clone()) else {
+            return;
+        };
+        let is_wanted = |run: &KnownRun| wanted.iter().any(|making| making.name() == run.name);
+        let unwanted = self.runs.iter().filter(|(_, run)| {
+            let is_of_this = run.procedure == place && run.owners.contains(&resource);
+            is_of_this && run.is_open_gate && !is_wanted(run)
+        });
+        let unwanted: Vec<String> = unwanted.map(|(uid, _)| uid.clone()).collect();
+        for uid in unwanted {
+            self.delete(key, procedure, uid, work);
+        }
+    }
+
+    fn delete(&mut self, key: &Key, procedure: &Arc<Procedure>, uid: String, work: &mut Vec<Work>) {
+        let Some(run) = self.runs.remove(&uid) else {
+            return;
+        };
+        let name = run.name.clone();
+        self.going.insert(uid.clone(), run);
+        work.push(Work::Delete {
+            procedure: Arc::clone(procedure),
+            namespace: key.0.clone(),
+            name,
+            uid,
+        });
+    }
+
     /// Deletes the runs that have ended and that there is no place for any longer. Those of others stay, and those that the
     /// release wants. Ends that nobody has signed take no place of those that are.
     fn surplus(
@@ -357,17 +396,9 @@ impl Known {
             let mut ended: Vec<(Timestamp, String)> = ended.collect();
             ended.sort();
             let kept = usize::try_from(kept).unwrap_or(usize::MAX);
-            for (_, uid) in ended.iter().take(ended.len().saturating_sub(kept)) {
-                if let Some(run) = self.runs.remove(uid) {
-                    let name = run.name.clone();
-                    self.going.insert(uid.clone(), run);
-                    work.push(Work::Delete {
-                        procedure: Arc::clone(procedure),
-                        namespace: key.0.clone(),
-                        name,
-                        uid: uid.clone(),
-                    });
-                }
+            let surplus = ended.len().saturating_sub(kept);
+            for (_, uid) in ended.into_iter().take(surplus) {
+                self.delete(key, procedure, uid, work);
             }
         }
     }

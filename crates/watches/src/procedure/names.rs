@@ -13,6 +13,8 @@ pub const CANCEL: &str = "steersman.dev/cancel";
 pub const BEGUN: &str = "steersman.dev/begun";
 /// What has made a run: `schedule`, `annotation` or `command`. One without it is its author's, and is kept.
 pub const TRIGGER: &str = "steersman.dev/trigger";
+/// As a trigger: another revision waits for the run.
+pub const BEFORE: &str = "before";
 /// For which time a run was made.
 pub const SCHEDULED_AT: &str = "steersman.dev/scheduled-at";
 /// Which request of the resource a run follows.

@@ -117,6 +117,7 @@ fn known(runs: &[(i64, Option<bool>)]) -> Known {
             is_ours: true,
             scheduled_at: Some(at(*tick)),
             request: None,
+            is_open_gate: false,
             has_ended: ended.is_some(),
             end: ended.map(|has_succeeded| (how(has_succeeded), at(*tick + 1))),
         };
@@ -310,6 +311,7 @@ fn a_run_that_the_release_wants_is_made_once_and_stays_as_long_as_it_is_wanted()
         scheduled_at: None,
         request: None,
         has_ended: end.is_some(),
+        is_open_gate: false,
         end,
     };
     // The next one waits for it, and what has failed is kept while it is wanted.

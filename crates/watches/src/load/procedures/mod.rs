@@ -71,9 +71,11 @@ impl Loader<'_> {
         let run_kinds = std::mem::take(&mut self.run_kinds);
         for (place, (group, kind, node)) in run_kinds.iter().enumerate() {
             let mut earlier = run_kinds.iter().take(place);
-            let same = earlier.find(|(other, run_kind, _)| (other, run_kind) == (group, kind));
+            // The API server has both under one name in small letters.
+            let is_same = |of: &str, other: &str| of == group.as_str() && other.eq_ignore_ascii_case(kind);
+            let same = earlier.find(|(of, other, _)| is_same(of, other));
             let mut entries = self.kinds.iter();
-            let entry = entries.find(|(gvk, _)| (&gvk.group, &gvk.kind) == (group, kind));
+            let entry = entries.find(|(gvk, _)| is_same(&gvk.group, &gvk.kind));
             let line = same
                 .map(|(_, _, node)| node.line)
                 .or(entry.map(|(_, line)| *line));
@@ -177,7 +179,8 @@ impl Loader<'_> {
             Some(_) => self.required(fields, "kind", "such as `EtcdBackup`", is_kind)?,
             None => format!("{kind}{}", in_pascal_case(name?)),
         };
-        if run_kind.eq_ignore_ascii_case(kind) || earlier.iter().any(|one| one.run_kind == run_kind) {
+        let is_same = |other: &str| run_kind.eq_ignore_ascii_case(other);
+        if is_same(kind) || earlier.iter().any(|one| is_same(&one.run_kind)) {
             let message = format!("`{run_kind}` is another kind already");
             self.findings.problem(fields.node, &fields.key("kind"), message);
             return None;

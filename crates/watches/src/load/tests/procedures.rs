@@ -129,3 +129,10 @@ fn a_step_is_one_thing() {
     };
     assert_eq!(made[0].before, Some(before));
 }
+
+#[test]
+fn kinds_that_differ_by_a_capital_alone_are_one() {
+    let both =
+        "  - {name: abackup, job: procedures/job.yaml}\n  - {name: a-backup, job: procedures/job.yaml}\n";
+    refused(both, "`WebABackup` is another kind already");
+}
