@@ -41,19 +41,34 @@ fn masked_value(value: Value, redactor: &Redactor, depth: usize) -> Value {
     }
 }
 
-/// A text, with JSON at its end or not.
+/// A text, with JSON anywhere in it: what that has in another writing is masked, too.
 fn masked_text(text: &str, redactor: &Redactor, depth: usize) -> String {
-    let json = text
-        .find(['{', '['])
-        .and_then(|start| text.split_at_checked(start));
-    let json = json.and_then(|(before, json)| Some((before, serde_json::from_str::<Value>(json).ok()?)));
-    match json.zip(depth.checked_sub(1)) {
-        Some(((before, json), depth)) => {
-            let json = masked_value(json, redactor, depth);
-            format!("{}{json}", redactor.mask(before))
+    let text = redactor.mask(text);
+    let Some(depth) = depth.checked_sub(1) else {
+        return text;
+    };
+    let mut masked = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some((before, from)) = rest
+        .find(['{', '[', '"'])
+        .and_then(|at| rest.split_at_checked(at))
+    {
+        masked.push_str(before);
+        let mut values = serde_json::Deserializer::from_str(from).into_iter::<Value>();
+        let value = values.next().and_then(Result::ok);
+        let end = if value.is_some() { values.byte_offset() } else { 1 };
+        let (json, others) = from.split_at_checked(end).unwrap_or((from, ""));
+        // Without a backslash all is written as it is.
+        let value = value.filter(|_| json.contains('\\'));
+        let shown = value.map(|value| (masked_value(value.clone(), redactor, depth), value));
+        match shown.filter(|(shown, value)| shown != value) {
+            Some((shown, _)) => masked.push_str(&shown.to_string()),
+            None => masked.push_str(json),
         }
-        None => redactor.mask(text),
+        rest = others;
     }
+    masked.push_str(rest);
+    masked
 }
 
 /// What a Job has said, as far as it is looked at: either end may lie within a secret.

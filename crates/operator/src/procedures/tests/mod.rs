@@ -370,6 +370,10 @@ fn a_secret_is_masked_however_json_writes_it() {
         r#"{"b": ["\u0070\u00e4ssw\u00f6rd-geheim"]}"#,
         r#"{"\u0070\u00e4ssw\u00f6rd-geheim": 1}"#,
         r#"{"b": "https://user:s3cr3tpathword/with/slash"}"#,
+        // Between others, line by line, and alone.
+        r#"[app] failed: {"b": "https:\/\/user:s3cr3tpathword\/with\/slash"} at 7 [x]"#,
+        "{\"a\": 1}\n{\"b\": \"\\u0070\\u00e4ssw\\u00f6rd-geheim\"}\n{\"c\": 2}",
+        r#"said "\u0070\u00e4ssw\u00f6rd-geheim", and ended"#,
     ] {
         let told = masked_result(said, &redactor).to_string();
         assert!(!told.contains("s3cr3t") && !told.contains("geheim"), "{told}");
@@ -377,6 +381,8 @@ fn a_secret_is_masked_however_json_writes_it() {
     }
     assert_eq!(masked_result(r#"{"size": 7}"#, &redactor), json!({"size": 7}));
     assert_eq!(masked_result("done", &redactor), json!("done"));
+    let plain = r#"[app] "a \"b\"" of {"size":  7, "broken": [1"#;
+    assert_eq!(masked_result(plain, &redactor), json!(plain));
 }
 
 #[test]

@@ -15,8 +15,15 @@ const OF_PATHS: &str = "$&+=:@";
 const OF_USERS: &str = "$&+,;=";
 /// The same of Python's `urllib.parse.quote`, which is the filter `urlencode`, too.
 const OF_PYTHON: &str = "/";
+/// The same of JavaScript's `encodeURIComponent`, and of its `URL` for users and their passwords.
+const OF_JAVASCRIPT: &str = "!*'()";
+const OF_URL: &str = "!$&'()*+,";
 /// How short a part of a secret in base64 may be: shorter ones are found anywhere.
 const SHORTEST_PART: usize = 12;
+/// So long are the lines of what is in base64.
+const LINES: [usize; 2] = [64, 76];
+/// A longer text in base64 is not looked for line by line.
+const MOST_IN_LINES: usize = 64 * 1024;
 
 /// Calls `found` with the ways to write `secret` that are no longer than `longest`.
 pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(&str)) {
@@ -65,7 +72,8 @@ pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(
         give(&hex);
         // A word is in a URL as it is.
         let is_word = text.bytes().all(is_unreserved);
-        for unescaped in ["", OF_PATHS, OF_USERS, OF_PYTHON].iter().filter(|_| !is_word) {
+        let all = ["", OF_PATHS, OF_USERS, OF_PYTHON, OF_JAVASCRIPT, OF_URL];
+        for unescaped in all.iter().filter(|_| !is_word) {
             let escaped = percent(text, unescaped);
             give(&escaped.replace("%20", "+"));
             let in_lower_case = in_lower_case(&escaped);
@@ -101,6 +109,7 @@ fn in_base64(text: &str) -> Vec<String> {
         forms.push(of_urls.trim_end_matches('=').to_owned());
         forms.push(of_urls);
     }
+    forms.extend(lines_of(unpadded));
     forms.push(unpadded.to_owned());
     forms.push(once.clone());
     let mut embedded = parts(text);
@@ -118,6 +127,20 @@ fn in_base64(text: &str) -> Vec<String> {
     forms.extend(embedded);
     forms.extend(twice);
     forms
+}
+
+/// Base64 line by line, as `base64`, `openssl` and PEM break it.
+fn lines_of(encoded: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for width in LINES.into_iter().filter(|width| *width < encoded.len()) {
+        let mut rest = encoded;
+        while !rest.is_empty() && encoded.len() <= MOST_IN_LINES {
+            let (line, others) = rest.split_at_checked(width).unwrap_or((rest, ""));
+            lines.extend((line.len() >= SHORTEST_PART).then(|| line.to_owned()));
+            rest = others;
+        }
+    }
+    lines
 }
 
 /// What base64 makes of a text between others, as of a password behind a name, without the characters that these decide, too.

@@ -15,6 +15,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 pub use compact::{CompactSecrets, MOST_COMPACT_BYTES};
 pub use learning::LearningRedactor;
+use percent_encoding::percent_decode_str;
 use secret_key::is_name_key;
 pub use secret_key::is_secret_key;
 use serde_json::Value;
@@ -169,11 +170,20 @@ impl Redactor {
             self.collect(&values, false);
         }
         for line in text.lines() {
-            if let Some((key, value)) = line.split_once([':', '='])
-                && is_secret_key(key.trim_matches(is_around))
-            {
-                self.add(value.trim_matches(is_around));
+            self.add_value_of(line.split_once([':', '=']));
+            // As in a connection string: `host=db password=…`, `Server=db;Pwd=…`, `…?user=a&password=…`.
+            for part in line.split([' ', ';', '&', '?']) {
+                self.add_value_of(part.split_once('='));
             }
+        }
+    }
+
+    /// The value of an entry whose key says that it is secret.
+    fn add_value_of(&mut self, entry: Option<(&str, &str)>) {
+        if let Some((key, value)) = entry
+            && is_secret_key(key.trim_matches(is_around))
+        {
+            self.add(value.trim_matches(is_around));
         }
     }
 
@@ -217,15 +227,17 @@ impl Redactor {
         }
     }
 
+    /// The passwords of URLs in a text, as they stand there and as programs read them.
     fn add_password_of_url(&mut self, text: &str) {
-        let user = text
-            .split_once("://")
-            .and_then(|(_, rest)| rest.split(['/', '?', '#', ' ']).next())
-            .and_then(|authority| authority.rsplit_once('@'));
-        if let Some((user, _)) = user
-            && let Some((_, password)) = user.split_once(':')
-        {
-            self.add(password);
+        for rest in text.split("://").skip(1) {
+            let authority = rest.split(['/', '?', '#', ' ', '\n', '"']).next();
+            let user = authority.and_then(|authority| authority.rsplit_once('@'));
+            if let Some((user, _)) = user
+                && let Some((_, password)) = user.split_once(':')
+            {
+                self.add(password);
+                self.add(&percent_decode_str(password).decode_utf8_lossy());
+            }
         }
     }
 

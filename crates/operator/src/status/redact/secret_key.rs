@@ -21,7 +21,7 @@ const ENDINGS: [&str; 16] = [
 ];
 
 /// The same for words that are also the ends of others.
-const WORDS: [&str; 6] = ["pass", "pwd", "secret", "dsn", "pat", "jwt"];
+const WORDS: [&str; 7] = ["pass", "pw", "pwd", "secret", "dsn", "pat", "jwt"];
 
 /// What may follow: `tokenValue`, `privateKeyPem`.
 const ADDITIONS: [&str; 9] = [

@@ -87,8 +87,11 @@ fn a_secret_is_masked_in_every_writing() {
 
 #[test]
 fn secrets_in_urls_are_masked() {
-    let redactor = secret_with(&json!({"a": "can\"ary ö/@$", "b": "x:y&z=+"}));
+    let redactor = secret_with(&json!({"a": "can\"ary ö/@$", "b": "x:y&z=+", "c": "can!(a)'=b*/"}));
     for url in [
+        // As `encodeURIComponent` and `URL` of JavaScript have it.
+        "https://x/?q=can!(a)'%3Db*%2F",
+        "https://anna:can!(a)'%3Db*%2F@x/",
         "https://x/?q=can%22ary+%C3%B6%2F%40%24",
         "https://x/can%22ary%20%C3%B6%2F@$",
         "https://anna:can%22ary%20%C3%B6%2F%40$@x/",
@@ -210,6 +213,50 @@ fn what_is_secret_in_a_text_is_masked_by_itself() {
         assert_eq!(redactor.mask(&format!("no {secret}!")), "no ********!");
     }
     assert_eq!(redactor.mask("crimson anna"), "crimson anna");
+}
+
+#[test]
+fn what_connects_to_others_has_secrets_in_it() {
+    let urls = "A=postgres://app:S3cr%40t-p%2Fw@db/x\nB=redis://:second-canary@cache";
+    let redactor = secret_with(
+        &json!({"urls": urls, "libpq": "host=db password='third-canary' port=5432",
+        "ado": "Server=db;Uid=sa;Pwd=fourth-canary;", "jdbc": "jdbc:postgresql://db/x?user=a&password=fifth-canary",
+        "dotenv": "DB_PW=sixth-canary"}),
+    );
+    for secret in [
+        "S3cr@t-p/w",
+        "S3cr%40t-p%2Fw",
+        "second-canary",
+        "third-canary",
+        "fourth-canary",
+        "fifth-canary",
+        "sixth-canary",
+    ] {
+        assert_eq!(
+            redactor.mask(&format!("no {secret}!")),
+            "no ********!",
+            "{secret}"
+        );
+    }
+    assert_eq!(redactor.mask("host=db port=5432"), "host=db port=5432");
+}
+
+#[test]
+fn base64_is_masked_line_by_line() {
+    let secret = "a-long-canary-of-several-lines-".repeat(6);
+    let redactor = secret_with(&json!({ "a": secret }));
+    let encoded = STANDARD.encode(&secret);
+    for width in [64, 76] {
+        let lines: Vec<&str> = encoded
+            .as_bytes()
+            .chunks(width)
+            .map(|line| std::str::from_utf8(line).unwrap().trim_end_matches('='))
+            .collect();
+        for between in ["\n", " ", "\r\n  "] {
+            let masked = redactor.mask(&lines.join(between));
+            assert!(lines.iter().all(|line| !masked.contains(line)), "{masked}");
+        }
+    }
 }
 
 #[test]
