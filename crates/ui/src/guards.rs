@@ -88,8 +88,13 @@ pub(crate) struct Login {
 pub(crate) async fn login(
     State(app): State<Arc<App>>,
     Query(login): Query<Login>,
+    method: Method,
     headers: HeaderMap,
 ) -> Response {
+    if method == Method::HEAD {
+        // Who only looks whether the address is there leaves the code to who opens it.
+        return StatusCode::OK.into_response();
+    }
     match &app.door {
         Door::Token(_) => token_page(StatusCode::OK, ""),
         Door::Code(site) if app.sessions.take_code(&login.code) => begin(&app, site, ""),
@@ -161,10 +166,9 @@ fn over_tls(headers: &HeaderMap) -> &'static str {
 }
 
 fn begin(app: &App, site: &Arc<Site>, over_tls: &str) -> Response {
-    let begun = app
-        .sessions
-        .begin(Arc::clone(site), |other| Arc::ptr_eq(other, site))
-        .ok();
+    // Somebody may have any number of tokens, and write each in several ways.
+    let is_own = |other: &Arc<Site>| Arc::ptr_eq(other, site) || site.is_of_same(other);
+    let begun = app.sessions.begin(Arc::clone(site), is_own).ok();
     let cookie = begun.and_then(|cookie| HeaderValue::from_str(&format!("{cookie}{over_tls}")).ok());
     let Some(cookie) = cookie else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();

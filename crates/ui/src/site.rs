@@ -143,6 +143,11 @@ impl Site {
         self.feed.state().rows.get(&key).cloned()
     }
 
+    /// Whether it is of the same user, as far as that is known.
+    pub(crate) fn is_of_same(&self, other: &Self) -> bool {
+        self.user.is_some() && self.user == other.user
+    }
+
     /// A resource as it is now.
     pub(crate) async fn object(
         &self,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Page, between, site};
+use super::{Page, between, form_of, site};
 use crate::bench::Bench;
 use crate::procedures::{define_runs, put_procedures, runs};
 
@@ -40,7 +40,7 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
         "a GET does nothing"
     );
     let token = between(&shown, "name=\"token\" value=\"", "\"").to_owned();
-    let form = format!("token={token}&generation=");
+    let form = form_of(&shown);
 
     // Not without its word, not from elsewhere.
     let own = format!("Origin: http://{}", page.host);
@@ -74,19 +74,13 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
         shown.contains("-message: two") && shown.contains("+message: one"),
         "{shown}"
     );
-    let generation = between(&shown, "name=\"generation\" value=\"", "\"");
-    let stale = page
-        .post(&back, &cookie, &format!("token={token}&generation=1"), &[])
-        .await;
-    assert_eq!(stale.status, 409, "{}", stale.body);
-    let done = page
-        .post(
-            &back,
-            &cookie,
-            &format!("token={token}&generation={generation}"),
-            &[],
-        )
-        .await;
+    let stale = format!("token={token}&shown=1");
+    for path in [&back, &pause, &format!("{address}/actions/run?procedure=backup")] {
+        let stale = page.post(path, &cookie, &stale, &[]).await;
+        let is_said = stale.body.contains("has changed meanwhile");
+        assert!(stale.status == 409 && is_said, "{path}: {}", stale.body);
+    }
+    let done = page.post(&back, &cookie, &form_of(&shown), &[]).await;
     assert_eq!(done.status, 303, "{}", done.body);
     bench.wait_revision("shop", 3).await;
     assert_eq!(
@@ -101,6 +95,7 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
         shown.contains("job: Job of procedures/job.yaml") && shown.contains("p.target"),
         "{shown}"
     );
+    let form = form_of(&shown);
     let refused = page.post(&run, &cookie, &form, &[]).await;
     assert!(
         refused.status == 409 && refused.body.contains("parameter `target` is missing"),

@@ -41,6 +41,15 @@ async fn the_page_is_for_who_has_started_it_alone() {
         page.ask_with(&login, std::slice::from_ref(&rebound)).await.status,
         421
     );
+    // Who looks whether it is there does not take the code.
+    let looked = page
+        .ask_with(&login.replace("GET", "HEAD"), std::slice::from_ref(&own))
+        .await;
+    assert!(
+        looked.status == 200 && !looked.head.contains("set-cookie"),
+        "{}",
+        looked.head
+    );
     let cookie = page.log_in().await;
     assert_eq!(
         page.ask_with(&login, std::slice::from_ref(&own)).await.status,

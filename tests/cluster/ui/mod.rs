@@ -194,6 +194,12 @@ spec:
     spec: {containers: [{name: web, image: none}]}
 ";
 
+/// What the form of a page carries, unseen.
+fn form_of(page: &str) -> String {
+    let value = |name: &str| between(page, &format!("name=\"{name}\" value=\""), "\"").to_owned();
+    format!("token={}&shown={}", value("token"), value("shown"))
+}
+
 async fn site(test: &str) -> Option<Bench> {
     let bench = Bench::with_kind(test).await?;
     bench.remove_templates();

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
 
-use super::{Page, between, site};
+use super::{Page, form_of, site};
 use crate::bench::{Bench, PATIENCE};
 
 /// Two accounts that may look at one namespace: `looker`, and the one that each namespace has.
@@ -95,7 +95,7 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
     assert!(!shown.contains("class=\"button\""), "it may only look: {shown}");
     let pause = format!("{address}/actions/pause?");
     let shown = page.get(&pause, &cookie).await.body;
-    let form = format!("token={}", between(&shown, "name=\"token\" value=\"", "\""));
+    let form = form_of(&shown);
     let refused = page.post(&pause, &cookie, &form, &[]).await;
     assert!(
         refused.status == 409 && refused.body.contains("forbidden"),
@@ -124,7 +124,7 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
         let by = |token: String| format!("Authorization: Bearer {token}");
         let head = [own.clone(), by(token_of(&bench, of).await)];
         let shown = page.ask_with(&format!("GET {pause}"), &head).await.body;
-        let form = format!("token={}", between(&shown, "name=\"token\" value=\"", "\""));
+        let form = form_of(&shown);
         let later = by(token_of(&bench, "looker").await);
         let head = [later, format!("Origin: http://{}", page.host)];
         let said = page.post(&pause, "", &form, &head).await;

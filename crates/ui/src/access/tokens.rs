@@ -18,6 +18,8 @@ use crate::site::{Scope, Site};
 const IDLE: Duration = Duration::from_mins(10);
 /// For so many tokens at a time.
 const MOST: usize = 64;
+/// For so many of one user.
+const MOST_OF_ONE: usize = 8;
 /// A token is at most so long, in bytes.
 const LONGEST: usize = 16 * 1024;
 
@@ -76,6 +78,7 @@ impl Tokens {
         site.user = user;
         let site = Arc::new(site);
         let mut known = self.lock();
+        make_room(&mut known, MOST_OF_ONE, |other| site.is_of_same(other));
         make_room(&mut known, MOST, |_| true);
         let (_, site) = known.entry(key).or_insert((Instant::now(), site));
         Ok(Arc::clone(site))

@@ -31,6 +31,8 @@ use crate::site::{Found, Site};
 
 /// So often it is tried where the status of a resource changes meanwhile.
 const TRIES: usize = 4;
+/// Why nothing is done.
+const CHANGED: &str = "the resource has changed meanwhile: this is what would be done now";
 /// So many letters at random make the name of a run its own.
 const LETTERS: usize = 8;
 
@@ -150,7 +152,6 @@ async fn page(
         found,
     } = asked;
     let object = found.object.clone();
-    let generation = object.metadata.generation.unwrap_or_default().to_string();
     let plan = match watch.filter(|_| action.has_plan()) {
         Some(watch) => {
             let object = match action {
@@ -173,7 +174,7 @@ async fn page(
         fields: procedure
             .map(|procedure| fields(procedure, form))
             .unwrap_or_default(),
-        hidden: vec![("token", token.to_owned()), ("generation", generation)],
+        hidden: vec![("token", token.to_owned()), ("shown", asked.shown())],
         diff: asked.spec_diff().await,
         plan,
         refused,
@@ -274,9 +275,19 @@ impl Asked<'_> {
         })))
     }
 
+    /// What a page is about: the resource, and the state of its spec.
+    fn shown(&self) -> String {
+        let metadata = &self.found.object.metadata;
+        let uid = metadata.uid.as_deref().unwrap_or_default();
+        format!("{uid}/{}", metadata.generation.unwrap_or_default())
+    }
+
     /// # Errors
     /// Why it is not done, for people.
     async fn act(&self, form: &[(String, String)]) -> Result<(), String> {
+        if field(form, "shown") != self.shown() {
+            return Err(CHANGED.to_owned());
+        }
         let annotations = self.found.object.metadata.annotations.as_ref();
         let annotation = |name: &str| {
             let found = annotations.and_then(|annotations| annotations.get(name));
@@ -289,17 +300,17 @@ impl Asked<'_> {
             return self.patch(patch).await.map_err(Refusal::words);
         }
         if self.action == Action::RollBack {
-            return self.roll_back(field(form, "generation")).await;
+            return self.roll_back().await;
         }
         self.make_run(form).await
     }
 
     /// What was shown is what is done: of another spec than that nothing is. Its status may change meanwhile.
-    async fn roll_back(&self, generation: &str) -> Result<(), String> {
+    async fn roll_back(&self) -> Result<(), String> {
         let Some(wanted) = self.wanted() else {
             return Err("there is no such revision".to_owned());
         };
-        let shown = generation.parse::<i64>().ok();
+        let shown = self.found.object.metadata.generation;
         let mut object = Some(self.found.object.clone());
         for _ in 0..TRIES {
             let Some(current) = object.filter(|object| object.metadata.generation == shown) else {
@@ -321,7 +332,7 @@ impl Asked<'_> {
                 .await
                 .map_err(|error| chain(&error))?;
         }
-        Err("the resource has changed meanwhile: this is what would be done now".to_owned())
+        Err(CHANGED.to_owned())
     }
 
     async fn patch(&self, mut patch: Value) -> Result<(), Refusal> {
