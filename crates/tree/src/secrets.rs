@@ -94,9 +94,10 @@ fn had(stored: &Stored) -> Vec<Had> {
             .push(json!([source.values_key, source.mac]));
     }
     for asked in &stored.snapshot.lookups {
-        if (asked.api_version.as_str(), asked.kind.as_str()) == ("v1", "Secret") {
+        let is_of_secrets = (asked.api_version.as_str(), asked.kind.as_str()) == ("v1", "Secret");
+        if let Some(found) = asked.found_secrets().filter(|_| is_of_secrets) {
             let place = (asked.namespace.clone(), asked.name.clone());
-            had.entry(place).or_default().push(json!(asked.found_secrets()));
+            had.entry(place).or_default().push(json!(found));
         }
     }
     let digests = had.into_iter().map(|(place, digests)| (place, digests.into()));
