@@ -5,31 +5,27 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use steersman_model::{ReleaseStatus, Revision};
-use steersman_watches::procedure::value_at;
+use steersman_watches::procedure::{Procedure, value_at};
 
 use super::ReconcileSettings;
 use crate::release::{History, KeptUp, Stored};
 
-impl ReconcileSettings {
-    /// The paths of values that runs change; `None` where there are no procedures.
-    pub(super) fn kept_paths(&self) -> Option<Arc<[String]>> {
-        let triggers = self
-            .procedures
-            .iter()
-            .filter_map(|procedure| procedure.on.as_ref());
-        let paths = triggers.map(|trigger| trigger.path.clone());
-        (!self.procedures.is_empty()).then(|| paths.collect())
-    }
+/// The paths of values that runs change; `None` where there are no procedures.
+pub(super) fn kept_paths(procedures: &[Procedure]) -> Option<Arc<[String]>> {
+    let triggers = procedures.iter().filter_map(|procedure| procedure.on.as_ref());
+    let paths = triggers.map(|trigger| trigger.path.clone());
+    (!procedures.is_empty()).then(|| paths.collect())
+}
 
-    /// What procedures keep up in a revision, where there are some.
-    pub(super) fn kept_up(&self, stored: &Stored) -> Option<KeptUp> {
+impl ReconcileSettings {
+    /// What procedures keep up in a revision, with the operator's word for it; `None` where there are no procedures, or no keys.
+    pub(super) fn kept_up(&self, history: &History, stored: &Stored) -> Option<KeptUp> {
         let config = stored.record.config.as_ref();
-        let paths = self.kept_paths()?;
-        let changed = paths.iter().map(|path| {
+        let changed = self.kept_paths.as_ref()?.iter().map(|path| {
             let value = config.and_then(|config| value_at(config, path));
             (path.clone(), value.cloned())
         });
-        Some(KeptUp {
+        history.vouched(KeptUp {
             revision: stored.record.version,
             overlay: stored.snapshot.overlay.clone(),
             behind: stored.snapshot.behind.clone(),
@@ -38,21 +34,19 @@ impl ReconcileSettings {
         })
     }
 
-    /// What procedures keep up in the last one of these revisions that is in effect, with the operator's word for it.
+    /// The same of the last one of these revisions that is in effect.
     pub(super) fn kept_up_in_effect(&self, history: &History, revisions: &[Stored]) -> Option<KeptUp> {
-        if let Some(told) = told_of_lost(revisions).filter(|_| !self.procedures.is_empty()) {
-            return Some(told.clone());
+        match told_of_lost(revisions).filter(|_| !self.procedures.is_empty()) {
+            Some(told) => Some(told.clone()),
+            None => self.kept_up(history, last_own(revisions)?),
         }
-        let own = last_own(revisions)?;
-        history.vouched(self.kept_up(own)?)
     }
 }
 
 /// The revisions that tell what procedures keep up in the one after them: the last that is in effect, and the last of ours. Helm prunes
 /// older ones.
 pub(super) fn tellers(earlier: &[Stored]) -> BTreeSet<Revision> {
-    let last = earlier.iter().rev().find(|former| former.is_in_effect());
-    let both = last.into_iter().chain(last_own(earlier));
+    let both = last_in_effect(earlier).into_iter().chain(last_own(earlier));
     both.map(|former| former.record.version).collect()
 }
 
@@ -64,8 +58,13 @@ pub(super) fn newest_told(revisions: &[Stored]) -> Option<Revision> {
     told.map(|told| told.revision).max()
 }
 
-/// The last one of ours that is in effect, or was until others took its place.
-fn last_own(revisions: &[Stored]) -> Option<&Stored> {
+/// The last one that is in effect, or was until another took its place.
+pub(super) fn last_in_effect(revisions: &[Stored]) -> Option<&Stored> {
+    revisions.iter().rev().find(|stored| stored.is_in_effect())
+}
+
+/// The last one of ours of which the same is true.
+pub(super) fn last_own(revisions: &[Stored]) -> Option<&Stored> {
     let mut newest_first = revisions.iter().rev();
     newest_first.find(|stored| stored.is_signed() && stored.is_in_effect())
 }

@@ -109,7 +109,7 @@ impl Observer<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<Observed, ReconcileError> {
         let mode = self.mode(session);
-        cache.kept_paths = self.settings.kept_paths();
+        cache.kept_paths.clone_from(&self.settings.kept_paths);
         let before = cache.waiting.take();
         let hook = self.hook_state(session, cache);
         // What is done for a deletion, a pause or a dry run does not depend on the revisions.

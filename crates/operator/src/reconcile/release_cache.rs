@@ -19,7 +19,7 @@ use super::agreed::Agreed;
 use super::announce::Attempt;
 use super::dependencies::Waiting;
 use super::drift_backoff::DriftBackoff;
-use super::kept_up::told_of_lost;
+use super::kept_up::{last_own, told_of_lost};
 use super::remembered::Room;
 use super::secrets::KnownSecrets;
 use super::session::Session;
@@ -152,16 +152,17 @@ pub(super) struct KnownValues {
 impl KnownValues {
     fn of(revisions: &[Stored], paths: &[String]) -> Self {
         let newest = revisions.last();
-        // Where others have deployed one since, ours still says what procedures keep up.
-        let mut deployed = revisions.iter().rev();
-        let deployed = deployed.find(|stored| stored.is_signed() && stored.is_in_effect());
         let is_undone = |stored: &Stored| {
             let snapshot = &stored.snapshot;
             let has_failed = stored.record.info.status == ReleaseStatus::Failed;
             has_failed && snapshot.undone > 0 && snapshot.undoing.is_none()
         };
-        let told = told_of_lost(revisions).map(|told| told.clone().into());
-        let ours = told.or_else(|| deployed.and_then(values_of));
+        let told = told_of_lost(revisions);
+        // Where others have deployed one since, ours still says what procedures keep up.
+        let ours = match told {
+            Some(told) => Some(told.clone().into()),
+            None => last_own(revisions).and_then(values_of),
+        };
         let of_others = newest.filter(|newest| !newest.is_signed() && newest.is_in_effect());
         let deployed = match of_others {
             // What ours does not say is as it is now.
@@ -179,7 +180,7 @@ impl KnownValues {
         };
         let deployed = deployed.map(Arc::new);
         // After the newest one, another was in effect that is lost.
-        let is_former = told_of_lost(revisions).is_some() && newest.is_some_and(Stored::is_in_effect);
+        let is_former = told.is_some() && newest.is_some_and(Stored::is_in_effect);
         let newest_values = newest.filter(|_| !is_former).and_then(values_of);
         Self {
             newest: newest_values.map(Arc::new),

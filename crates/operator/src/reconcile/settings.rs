@@ -24,6 +24,7 @@ use steersman_watches::{
 use tokio_util::sync::CancellationToken;
 
 use super::error::ReconcileError;
+use super::kept_up::kept_paths;
 use crate::apply::{Applier, ClaimPolicy};
 use crate::budget::Budget;
 use crate::dependents::{Dependents, Interests};
@@ -151,6 +152,8 @@ pub struct ReconcileSettings {
     pub values_from: ValuesFrom,
     /// What can be done with a release besides.
     pub procedures: Vec<Arc<Procedure>>,
+    /// The paths of values that runs of procedures change; `None` where there are no procedures.
+    pub kept_paths: Option<Arc<[String]>>,
     /// What is added to the status.
     pub status: StatusFields,
     /// Whether what would be done is only said.
@@ -241,6 +244,7 @@ impl ReconcileSettings {
             depends_on: watch.depends_on.clone(),
             values_from: watch.values_from.clone(),
             procedures: watch.procedures.iter().cloned().map(Arc::new).collect(),
+            kept_paths: kept_paths(&watch.procedures),
             status: watch.status.clone(),
             dry_run: false,
             suppress_override_values: false,

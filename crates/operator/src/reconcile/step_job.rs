@@ -205,7 +205,10 @@ impl Reconciler {
         let acting = self.acting_for(session);
         let acting = acting.as_deref().unwrap_or(self);
         let revisions = session.history.load().await?;
-        let known = KnownRelease::with_values(&revisions, &acting.settings.kept_paths().unwrap_or_default());
+        let known = KnownRelease::with_values(
+            &revisions,
+            acting.settings.kept_paths.as_deref().unwrap_or_default(),
+        );
         drop(revisions);
         let last = known.values_before_failure().or(known.last_values());
         let held = HeldValues::in_effect(last.map(Arc::as_ref));

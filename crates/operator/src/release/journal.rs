@@ -43,6 +43,11 @@ impl<'a> Journal<'a> {
         hook_mark(revision, (&event, turn), undone, snapshot.written)
     }
 
+    /// The UID of the custom resource.
+    pub(crate) fn owner_uid(&self) -> &str {
+        self.history.owner_uid()
+    }
+
     /// The keys that vouch for it.
     pub(crate) fn keys(&self) -> Arc<SigningKeys> {
         self.history.keys()

@@ -168,7 +168,7 @@ impl Applier {
         tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Running hook");
         let namespace = run.id.namespace.as_deref();
         let mut value = owner.mark_hook(&run.object.value, namespace, run.object.is_kept(), terms.mark);
-        self.note_secrets(owner, run, terms, &mut value).await;
+        self.note_secrets(run, terms, &mut value).await;
         let found = if is_absent {
             None
         } else {
@@ -188,7 +188,7 @@ impl Applier {
             }
             Some(_) if run.has_an_end() && is_kept => return Err(run.kept()),
             Some((_, found)) if run.has_an_end() => {
-                return Err(self.in_the_way(owner, run, terms, &found).await);
+                return Err(self.in_the_way(run, terms, &found).await);
             }
             Some(_) if run.is_definition() => return Ok(()),
             Some((_, found)) => {
@@ -252,16 +252,10 @@ impl Applier {
     }
 
     /// Why a hook can't run that has run before.
-    async fn in_the_way(
-        &self,
-        owner: &Owner,
-        run: &Run<'_>,
-        terms: Terms<'_>,
-        found: &DynamicObject,
-    ) -> HookError {
+    async fn in_the_way(&self, run: &Run<'_>, terms: Terms<'_>, found: &DynamicObject) -> HookError {
         let state = match progress(&run.id.kind, &found.metadata, &found.data) {
             Progress::Failed(reason) => {
-                let words = self.in_its_words(owner, run, terms, Some(found), reason);
+                let words = self.in_its_words(run, terms, Some(found), reason);
                 format!("and has failed: {}", words.await)
             }
             Progress::Done => "and has run before".to_owned(),
@@ -322,14 +316,15 @@ impl Applier {
             // A job with a time to live may be gone when it is done, and its name another's.
             let Some(object) = found.filter(|found| found.metadata.uid == seen.uid) else {
                 return match self.dependents.failure(&owner.uid) {
-                    Some(reason) => Err(self.has_failed(owner, run, terms, None, reason).await),
+                    Some(reason) => Err(run.ended_with(self.in_its_words(run, terms, None, reason).await)),
                     None => Ok(()),
                 };
             };
             match progress(&run.id.kind, &object.metadata, &object.data) {
                 Progress::Done => return Ok(()),
                 Progress::Failed(reason) => {
-                    return Err(self.has_failed(owner, run, terms, Some(&object), reason).await);
+                    let words = self.in_its_words(run, terms, Some(&object), reason);
+                    return Err(run.ended_with(words.await));
                 }
                 Progress::Running(state) => {
                     if let Some(timeout) = term.exceeded() {
@@ -374,33 +369,16 @@ impl Applier {
         }
     }
 
-    async fn has_failed(
-        &self,
-        owner: &Owner,
-        run: &Run<'_>,
-        terms: Terms<'_>,
-        object: Option<&DynamicObject>,
-        reason: String,
-    ) -> HookError {
-        HookError::Failed {
-            event: run.event,
-            path: run.hook.path.clone(),
-            id: Box::new(run.id.clone()),
-            reason: self.in_its_words(owner, run, terms, object, reason).await,
-        }
-    }
-
     /// Why a hook has failed, with what its pods said, where it is known what is secret in that.
     async fn in_its_words(
         &self,
-        owner: &Owner,
         run: &Run<'_>,
         terms: Terms<'_>,
         object: Option<&DynamicObject>,
         reason: String,
     ) -> String {
         let words = self.last_words(run).await.unwrap_or_default();
-        let is_known = words.is_empty() || self.learn_secrets(owner, terms, object).await;
+        let is_known = words.is_empty() || self.learn_secrets(terms, object).await;
         let words = if is_known { words.as_str() } else { UNSHOWN };
         match said([&reason, words], "; ") {
             said if said.is_empty() => "its status does not say why".to_owned(),
@@ -501,6 +479,16 @@ impl Run<'_> {
             path: self.hook.path.clone(),
             id: Box::new(self.id.clone()),
             source: Box::new(source),
+        }
+    }
+
+    /// It ran and failed, with these words.
+    fn ended_with(&self, reason: String) -> HookError {
+        HookError::Failed {
+            event: self.event,
+            path: self.hook.path.clone(),
+            id: Box::new(self.id.clone()),
+            reason,
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use steersman_cluster::{HOOK_RUN, Owner};
+use steersman_cluster::HOOK_RUN;
 use steersman_watches::procedure::names::SECRETS;
 
 use super::run::{Run, Terms};
@@ -18,13 +18,7 @@ pub(super) const UNSHOWN: &str = "what it has said is not shown: a Secret that i
 impl Applier {
     /// Notes on the Job or Pod that is about to be made which Secrets it has something of, and what they hold. Without the note, or
     /// where they can't be read, its words are not shown.
-    pub(super) async fn note_secrets(
-        &self,
-        owner: &Owner,
-        run: &Run<'_>,
-        terms: Terms<'_>,
-        object: &mut Value,
-    ) {
+    pub(super) async fn note_secrets(&self, run: &Run<'_>, terms: Terms<'_>, object: &mut Value) {
         let Some(namespace) = run.id.namespace.as_deref().filter(|_| run.has_an_end()) else {
             return;
         };
@@ -35,7 +29,7 @@ impl Applier {
         let Ok(Some(secrets)) = JobSecrets::read(&self.client, &places).await else {
             return;
         };
-        let note = secrets.note((&owner.uid, terms.mark), &terms.journal.keys());
+        let note = secrets.note((terms.journal.owner_uid(), terms.mark), &terms.journal.keys());
         let annotations = object
             .pointer_mut("/metadata/annotations")
             .and_then(Value::as_object_mut);
@@ -45,12 +39,7 @@ impl Applier {
     }
 
     /// Learns what is secret in what a Job or Pod has said, and whether all of that is known.
-    pub(super) async fn learn_secrets(
-        &self,
-        owner: &Owner,
-        terms: Terms<'_>,
-        object: Option<&DynamicObject>,
-    ) -> bool {
+    pub(super) async fn learn_secrets(&self, terms: Terms<'_>, object: Option<&DynamicObject>) -> bool {
         let Some(object) = object else {
             return false;
         };
@@ -61,7 +50,7 @@ impl Applier {
         }
         let annotations = object.metadata.annotations.as_ref();
         let mark = annotations.and_then(|annotations| annotations.get(HOOK_RUN));
-        let made_for = (owner.uid.as_str(), mark.map_or("", String::as_str));
+        let made_for = (terms.journal.owner_uid(), mark.map_or("", String::as_str));
         let keys = terms.journal.keys();
         let redactor = redactor_of(&self.client, (&object.metadata, &object.data), made_for, &keys).await;
         match redactor {

@@ -403,8 +403,7 @@ impl Deploy<'_> {
         stored: &Stored,
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
-        let kept_up = self.settings.kept_up(stored);
-        let kept_up = kept_up.and_then(|kept_up| session.history.vouched(kept_up));
+        let kept_up = self.settings.kept_up(&session.history, stored);
         let tellers = tellers(earlier);
         for former in earlier {
             let tells = tellers.contains(&former.record.version);

@@ -7,6 +7,7 @@ use steersman_model::{ObjectId, ReleaseStatus, Revision};
 
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
+use crate::reconcile::kept_up::last_in_effect;
 use crate::reconcile::plan::{in_effect, inventory, objects_named_by};
 use crate::reconcile::release_cache::owning;
 use crate::reconcile::session::Session;
@@ -45,8 +46,9 @@ pub(super) async fn make_room(
             let mut gone = surplus(&all, stored.record.version, keep);
             // What they have applied is healed from them.
             gone.retain(|revision| !owning.contains(revision));
-            let last = earlier.iter().rev().find(|former| former.is_in_effect());
-            let last = last.filter(|_| keeps_last).map(|last| last.record.version);
+            let last = last_in_effect(earlier)
+                .filter(|_| keeps_last)
+                .map(|last| last.record.version);
             gone.retain(|revision| Some(*revision) != last);
             gone
         }

@@ -101,8 +101,7 @@ impl TakeOver<'_> {
         stored: &Stored,
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
-        let kept_up = self.settings.kept_up(stored);
-        let Some(kept_up) = kept_up.and_then(|kept_up| session.history.vouched(kept_up)) else {
+        let Some(kept_up) = self.settings.kept_up(&session.history, stored) else {
             return Ok(());
         };
         let tellers = tellers(earlier);

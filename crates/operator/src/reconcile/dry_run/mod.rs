@@ -89,7 +89,10 @@ impl Reconciler {
     async fn dry_run_of(&self, session: &Session) -> Result<DryRun, ReconcileError> {
         let revisions = session.history.load().await?;
         session.redactor.learn(secrets_of(in_effect(&revisions), &[]));
-        let known = KnownRelease::with_values(&revisions, &self.settings.kept_paths().unwrap_or_default());
+        let known = KnownRelease::with_values(
+            &revisions,
+            self.settings.kept_paths.as_deref().unwrap_or_default(),
+        );
         let held = self
             .settings
             .held(session, Some(&known), &Directions::default())?;

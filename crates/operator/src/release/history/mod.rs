@@ -66,6 +66,11 @@ impl History {
         })
     }
 
+    /// The UID of the custom resource.
+    pub(crate) fn owner_uid(&self) -> &str {
+        &self.owner.uid
+    }
+
     /// The keys that vouch for it.
     pub(crate) fn keys(&self) -> Arc<SigningKeys> {
         self.signer.keys()

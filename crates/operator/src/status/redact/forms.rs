@@ -132,9 +132,12 @@ fn in_base64(text: &str) -> Vec<String> {
 /// Base64 line by line, as `base64`, `openssl` and PEM break it.
 fn lines_of(encoded: &str) -> Vec<String> {
     let mut lines = Vec::new();
+    if encoded.len() > MOST_IN_LINES {
+        return lines;
+    }
     for width in LINES.into_iter().filter(|width| *width < encoded.len()) {
         let mut rest = encoded;
-        while !rest.is_empty() && encoded.len() <= MOST_IN_LINES {
+        while !rest.is_empty() {
             let (line, others) = rest.split_at_checked(width).unwrap_or((rest, ""));
             lines.extend((line.len() >= SHORTEST_PART).then(|| line.to_owned()));
             rest = others;
