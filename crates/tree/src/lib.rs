@@ -30,7 +30,7 @@ pub use events::{EventView, events};
 pub use logs::{containers, last_lines};
 pub use observe::{Resources, checks_of, revision_view};
 pub use owners::{OwnerView, owners};
-pub use plan::{PlanView, dry_run, of_environment};
+pub use plan::{PlanView, dry_run};
 pub use rights::{may, who};
 pub use runs::{RunView, StepView, runs_of};
 pub use secrets::learn_secrets;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use kube::Client;
 use kube::api::DynamicObject;
-use serde_json::Value;
 use steersman_cluster::discovery::Resource;
 use steersman_model::harmless;
 use steersman_operator::dependents::Interests;
@@ -36,8 +35,7 @@ pub struct PlanView {
     pub unchanged: usize,
 }
 
-/// What the operator would do with a resource. Nothing is written: the server only tries. What the environment of this process gives the
-/// entry is masked: who looks is not told of it.
+/// What the operator would do with a resource. Nothing is written: the server only tries.
 ///
 /// # Errors
 /// See [`ReconcileError`].
@@ -58,18 +56,7 @@ pub async fn dry_run(
     );
     let settings = Arc::new(ReconcileSettings::new(watch));
     let reconciler = Reconciler::new(shared, settings, resource);
-    let mut dry_run = reconciler.dry_run(object).await?;
-    dry_run.redactor.add_all(&of_environment(watch));
-    Ok(dry_run)
-}
-
-/// The values that an entry has from the environment of this process: whoever looks is not told of them.
-pub fn of_environment(watch: &Watch) -> Value {
-    let values = &watch.values;
-    let typed = values.typed_overrides();
-    let all = typed.iter().chain(&values.override_values);
-    let all = all.filter(|(key, _)| values.from_environment.contains(*key));
-    all.map(|(_, value)| Value::from(value.clone())).collect()
+    reconciler.dry_run(object).await
 }
 
 impl PlanView {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Page, site};
 use crate::bench::Bench;
+use crate::developer::Developer;
 
 const SETTINGS: &str = "apiVersion: v1
 kind: ConfigMap
@@ -163,6 +164,10 @@ async fn check_former_secrets(bench: &Bench, (page, cookie): (&Page, &str), addr
 async fn check_environment(bench: &Bench, address: &str) {
     let entry = "version: v1, kind: Web, chart: web, overrideValues: {level: at-$HOME}";
     bench.watches(&format!("- {{group: {}, {entry}}}\n", bench.group));
+    // Whose it is has it.
+    let developer = Developer::of(bench).await;
+    let diff = developer.check(&["diff", &format!("webs.{}/shop", bench.group)], 1);
+    assert!(diff.contains("level: at-/"), "{diff}");
     let page = Page::start(bench, &[]);
     let cookie = page.log_in().await;
     let plan = page.get(&format!("{address}/plan"), &cookie).await.body;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use steersman_model::{ReleaseStatus, Revision, chain};
 use steersman_operator::status::Redactor;
-use steersman_tree::{PlanView, compare, dry_run, learn_secrets, of_environment, values_by_source};
+use steersman_tree::{PlanView, compare, dry_run, learn_secrets, values_by_source};
 use steersman_watches::Watch;
 
 use super::{at_length, failed, found, gone, nothing};
@@ -29,15 +29,31 @@ pub(super) async fn planned(site: &Site, watch: &Watch, kind: &Kind, object: Dyn
         service_account: None,
         ..watch.clone()
     };
-    // Errors of a chart may have what it was given.
     let spec = object.data.get("spec").cloned().unwrap_or_default();
-    let mut redactor = Redactor::new([], &spec);
+    // Whoever looks is not told what the environment of the page gives the entry.
+    let mut redactor = Redactor::default();
     redactor.add_all(&of_environment(&watch));
     let tried = dry_run(&site.client, &watch, kind.resource.clone(), object).await;
     Plan::of(match tried {
-        Ok(dry_run) => Ok(at_length(|| PlanView::of(&dry_run))),
-        Err(error) => Err(redactor.mask(&chain(&error))),
+        Ok(mut dry_run) => {
+            dry_run.redactor.extend(redactor);
+            Ok(at_length(|| PlanView::of(&dry_run)))
+        }
+        Err(error) => {
+            // It may have what the chart was given.
+            redactor.add_values(&spec);
+            Err(redactor.mask(&chain(&error)))
+        }
     })
+}
+
+/// The values that an entry has from the environment of this process.
+fn of_environment(watch: &Watch) -> Value {
+    let values = &watch.values;
+    let typed = values.typed_overrides();
+    let all = typed.iter().chain(&values.override_values);
+    let all = all.filter(|(key, _)| values.from_environment.contains(*key));
+    all.map(|(_, value)| Value::from(value.clone())).collect()
 }
 
 pub(crate) async fn plan(
