@@ -232,9 +232,22 @@ async fn a_number_changes_by_one_run_after_the_other_in_both_directions() {
     let words = refused["status"]["message"].as_str().unwrap();
     assert_eq!(words, "there is nothing to change: `size` is what Web shop says");
 
-    // Downwards its Job has nothing to do.
+    // Downwards its Job has nothing to do. While runs are suspended, that is said.
+    let key = "steersman.dev/suspend-procedures";
+    bench
+        .patch_web("shop", json!({"metadata": {"annotations": {(key): "resize"}}}))
+        .await;
     bench
         .apply_web("shop", json!({"message": "two", "size": 1}))
+        .await;
+    bench
+        .wait("the suspension", &bench.webs(), "shop", |web| {
+            let (_, _, message) = condition(web, "Reconciling")?;
+            (message == "runs of resize are suspended: `size` is 3 until then").then_some(())
+        })
+        .await;
+    bench
+        .patch_web("shop", json!({"metadata": {"annotations": {(key): null}}}))
         .await;
     wait_map(&bench, "size", "1").await;
     bench

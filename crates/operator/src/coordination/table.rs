@@ -238,6 +238,14 @@ impl Coordination {
             .fresh((procedure, of), what, behind, name)
     }
 
+    /// The name of a run of this procedure that was begun, and has not ended.
+    pub(crate) fn under_way(&self, key: &Key, procedure: &str) -> Option<String> {
+        let state = self.lock();
+        let mut holders = state.agreements.get(key)?.holders.values();
+        let found = holders.find(|holder| holder.named.0 == procedure);
+        found.map(|holder| holder.named.1.clone())
+    }
+
     /// Whether a run that has ended lets nothing through.
     pub(crate) fn is_spent(&self, key: &Key, run: &str) -> bool {
         let state = self.lock();

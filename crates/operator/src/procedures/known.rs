@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use steersman_watches::procedure::names::is_suspended;
 use steersman_watches::procedure::{Concurrency, Procedure, ScheduleSource};
 
 use super::due::{Due, due, expected};
@@ -82,7 +83,7 @@ impl KnownResource {
     /// For which time of its schedule a procedure needs a run that succeeds; `None` where none is to be made by itself.
     pub(super) fn expected(&self, procedure: &Procedure, plan: &Plan) -> Option<Timestamp> {
         let source = procedure.schedule.as_ref();
-        let is_off = self.is_deleting || is_named(&self.suspended, &procedure.name);
+        let is_off = self.is_deleting || is_suspended(&self.suspended, &procedure.name);
         let source = source.filter(|_| !is_off)?;
         let last = plan.success.max(Some(self.created))?;
         expected(source, &self.uid, plan.cron.as_deref(), last)
@@ -205,7 +206,7 @@ impl Known {
     /// Makes the runs that the release wants, each once. One that changes a value is made when the one before has ended.
     fn follow_wants(&mut self, (place, procedure): Placed<'_>, wanted: Vec<Making>, work: &mut Vec<Work>) {
         let suspended = self.resource.as_ref().map(|resource| resource.suspended.clone());
-        let is_suspended = suspended.is_some_and(|list| is_named(&list, &procedure.name));
+        let is_suspended = suspended.is_some_and(|list| is_suspended(&list, &procedure.name));
         for making in wanted {
             let name = making.name();
             let is_made = self
@@ -284,7 +285,7 @@ impl Known {
         let making = self.making(key, procedure)?;
         let suspended = &self.resource.as_ref()?.suspended;
         let source = procedure.schedule.as_ref();
-        let source = source.filter(|_| !is_named(suspended, &procedure.name))?;
+        let source = source.filter(|_| !is_suspended(suspended, &procedure.name))?;
         let Due { tick, start } = self.due(key, source, (place, procedure), now, work)?;
         if start > now {
             return Some(start);
@@ -402,9 +403,4 @@ impl Known {
             }
         }
     }
-}
-
-/// Whether a list with commas names it, or is `true`.
-fn is_named(list: &str, name: &str) -> bool {
-    list == "true" || list.split(',').any(|one| one.trim() == name)
 }

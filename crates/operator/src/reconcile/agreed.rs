@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use steersman_model::{Inputs, ObjectId, ReleaseStatus};
+use steersman_watches::procedure::names::{SUSPEND, is_suspended};
 use tokio::time::Instant;
 
 use super::awaited_runs::{COMES_AFTER, brings_more, gates, is_of_others, is_secret, path_of, told};
@@ -295,6 +296,21 @@ impl Observer<'_> {
         Ok(Some((waiting, answer)))
     }
 
+    /// What is waited for before the run that changes a value can be made; `None` where that is nothing.
+    fn awaited(&self, session: &Session, want: &Want) -> Option<String> {
+        let procedure = self.settings.procedures.get(want.procedure)?;
+        if let Wanted::Gate(_) = want.what {
+            return None;
+        }
+        if let Some(run) = self.coordination?.under_way(&session.key(), &procedure.name) {
+            return Some(format!("waits for {} {run}", procedure.run_kind));
+        }
+        let annotations = session.object().metadata.annotations.as_ref();
+        let suspended = annotations.and_then(|annotations| annotations.get(SUSPEND))?;
+        let is_off = is_suspended(suspended, &procedure.name);
+        is_off.then(|| format!("runs of {} are suspended", procedure.name))
+    }
+
     /// Whether a run is waited for; `None` where it has succeeded.
     fn gate(&self, session: &Session, want: &Want, why: &str) -> Option<Waiting> {
         let procedure = self.settings.procedures.get(want.procedure)?;
@@ -306,7 +322,11 @@ impl Observer<'_> {
             .gate(&session.key(), run_of, (session.generation, &want.what))
         {
             Gate::Passed => None,
-            Gate::Waits => Some(Waiting::for_run(format!("waits for {run}: {why}"), false)),
+            Gate::Waits => {
+                let words = self.awaited(session, want);
+                let words = words.unwrap_or_else(|| format!("waits for {run}"));
+                Some(Waiting::for_run(format!("{words}: {why}"), false))
+            }
             Gate::Failed(how) => {
                 let message = format!(
                     "waits for {run}: {why}, and it has not succeeded: {how}; another one is made when it is deleted"

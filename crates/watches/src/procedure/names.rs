@@ -25,3 +25,15 @@ pub const RUN: &str = "steersman.dev/run";
 pub const SUSPEND: &str = "steersman.dev/suspend-procedures";
 /// Of the Job of a step, and of the Job or Pod of a hook: the Secrets that it has something of, and by a MAC what they held when it was made.
 pub const SECRETS: &str = "steersman.dev/secrets";
+
+/// Whether `list`, the value of [`SUSPEND`], names a procedure: `true` names all.
+///
+/// ```
+/// use steersman_watches::procedure::names::is_suspended;
+///
+/// assert!(is_suspended("true", "backup") && is_suspended("resize, backup", "backup"));
+/// assert!(!is_suspended("", "backup") && !is_suspended("resize", "backup"));
+/// ```
+pub fn is_suspended(list: &str, name: &str) -> bool {
+    list == "true" || list.split(',').any(|one| one.trim() == name)
+}
