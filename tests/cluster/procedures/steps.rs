@@ -117,6 +117,28 @@ async fn steps_follow_each_other_and_the_last_ones_follow_in_any_case() {
     operator.stop().await.unwrap();
 }
 
+/// The server keeps no null of a status, and writes numbers in its own way.
+#[tokio::test]
+async fn what_a_job_says_is_known_to_the_next_process_as_well() {
+    let steps = "  - name: backup\n    steps: [{name: first, job: procedures/job.yaml}, {name: second, job: procedures/job.yaml}]\n";
+    let Some(bench) = with_procedures("proceduresaid", &["WebBackup"], steps).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    begin(&bench, "WebBackup", "monday", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "monday", "first", 1).await;
+    let said = r#"{"error": null, "size": 1.0, "many": 18446744073709551615, "all": [{"a": null}, null, -0.0, 1e300]}"#;
+    end_pod(&bench, &job, "Succeeded", said).await;
+    let job = wait_job(&bench, "WebBackup", "monday", "second", 1).await;
+    operator.kill().await.unwrap();
+    let operator = bench.ready_operator().await;
+    end_pod(&bench, &job, "Succeeded", "").await;
+    let run = wait_phase(&bench, "WebBackup", "monday", "Succeeded").await;
+    let size = &run["status"]["result"]["size"];
+    assert_eq!(size, 1, "{run}");
+    operator.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_run_that_is_cancelled_or_deleted_stops_and_cleans_up() {
     let Some(bench) = with_procedures("procedurecancel", &["WebRestore"], RESTORE).await else {

@@ -28,7 +28,7 @@ pub struct ProcedureRecord {
     /// When the first step began, or the run was refused.
     pub begun: Timestamp,
     /// The value that it changes, and how.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "text")]
     pub change: Option<Change>,
     /// The steps that were begun, in their order. Only the last may be open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -40,7 +40,7 @@ pub struct ProcedureRecord {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
     /// What the last Job with a message has said, masked: the status shows this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "text")]
     pub result: Option<Value>,
     /// When nothing was left to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,6 +72,26 @@ pub struct StepRecord {
     /// When that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
+}
+
+/// Somebody else's JSON, as a text: the server keeps no null of a status, and writes numbers in its own way, so that what is signed
+/// would be something else.
+mod text {
+    use serde::de::{DeserializeOwned, Error as _};
+    use serde::ser::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<T: Serialize, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+        let text = serde_json::to_string(value).map_err(S::Error::custom)?;
+        to.serialize_str(&text)
+    }
+
+    pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<T, D::Error> {
+        let text = String::deserialize(from)?;
+        serde_json::from_str(&text).map_err(D::Error::custom)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

@@ -67,11 +67,34 @@ async fn without_subresource(
 fn difference(current: &Value, next: &Value) -> Map<String, Value> {
     let mut patch = Map::new();
     for (key, value) in next.as_object().into_iter().flatten() {
-        if current.get(key) != Some(value) {
+        if !is_same(current.get(key), value) {
             patch.insert(key.clone(), merge_patch(current.get(key), value));
         }
     }
     patch
+}
+
+/// Whether this is there, as the server keeps it: without the nulls of maps, and with `1` for `1.0`.
+fn is_same(current: Option<&Value>, next: &Value) -> bool {
+    let is_there = |value: &Value| !value.is_null();
+    match (current, next) {
+        (None, next) => next.is_null(),
+        (Some(Value::Object(current)), Value::Object(next)) => {
+            let stays =
+                |(key, value): (&String, &Value)| !is_there(value) || next.get(key).is_some_and(is_there);
+            let mut all = next.iter();
+            all.all(|(key, value)| is_same(current.get(key), value)) && current.iter().all(stays)
+        }
+        (Some(Value::Array(current)), Value::Array(next)) => {
+            let mut both = current.iter().zip(next);
+            current.len() == next.len() && both.all(|(current, next)| is_same(Some(current), next))
+        }
+        (Some(Value::Number(current)), Value::Number(next)) => {
+            let is_exact = current.is_i64() && next.is_i64();
+            current == next || !is_exact && current.as_f64() == next.as_f64()
+        }
+        (Some(current), next) => current == next,
+    }
 }
 
 /// What makes `current` into `next`, as RFC 7396 has it.
@@ -84,7 +107,7 @@ fn merge_patch(current: Option<&Value>, next: &Value) -> Value {
         patch.insert(key.clone(), Value::Null);
     }
     for (key, value) in next {
-        if current.get(key) != Some(value) {
+        if !is_same(current.get(key), value) {
             patch.insert(key.clone(), merge_patch(current.get(key), value));
         }
     }
@@ -103,5 +126,23 @@ mod tests {
         let expect = json!({"deployedRelease": {"manifest": null}, "revision": 2, "chart": {"name": "c"}});
         assert_eq!(Value::Object(difference(&current, &next)), expect);
         assert_eq!(difference(&next, &next), Map::new());
+    }
+
+    #[test]
+    fn what_the_server_writes_in_its_own_way_is_no_difference() {
+        let kept = json!({"result": {"size": 1, "list": [{"a": 2}, null]}});
+        let said = json!({"result": {"size": 1.0, "error": null, "list": [{"a": 2.0, "b": null}, null]}});
+        assert_eq!(difference(&kept, &said), Map::new());
+        for other in [
+            json!({"size": 2}),
+            json!({"list": [{"a": 2}]}),
+            json!({"list": null}),
+        ] {
+            let mut next = said.clone();
+            let keys = other.as_object().cloned().unwrap_or_default();
+            next["result"].as_object_mut().unwrap().extend(keys);
+            let expect = json!({ "result": other });
+            assert_eq!(Value::Object(difference(&kept, &next)), expect);
+        }
     }
 }
