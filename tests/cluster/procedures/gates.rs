@@ -128,6 +128,16 @@ async fn wait_ready(bench: &Bench) {
         .await;
 }
 
+/// Waits until the first step of a run has another Job than this, and gives its name.
+async fn other_job(bench: &Bench, (kind, run): (&str, &str), than: &str) -> String {
+    bench
+        .wait("another Job", &runs(bench, kind), run, |run| {
+            let other = run.pointer("/status/steps/0/job")?.as_str()?;
+            (other != than).then(|| other.to_owned())
+        })
+        .await
+}
+
 /// Waits until a run's record says that it lets nothing through.
 async fn wait_spent(bench: &Bench, run: &str) {
     bench
@@ -217,6 +227,59 @@ async fn values_of_a_step_bring_no_chart_before_its_gate() {
     operator.stop().await.unwrap();
 }
 
+/// Its step with the value comes with the chart that comes meanwhile, which waits for its backup.
+const RESIZE: &str = "  - name: resize
+    on: {changed: [size]}
+    steps:
+    - {name: before, job: procedures/job.yaml}
+    - {name: more, values: {size: '{{ .Procedure.to }}'}}
+";
+
+#[tokio::test]
+async fn a_change_that_was_kept_out_is_made_behind_the_chart_that_kept_it_out() {
+    let kinds = ["WebBackup", "WebResize"];
+    let Some(bench) = with_procedures("procedurekept", &kinds, &format!("{PLAIN}{RESIZE}")).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    bench
+        .apply_web("shop", json!({"message": "one", "size": 2}))
+        .await;
+    let former = awaited(&bench, "").await;
+    let job = wait_job(&bench, "WebResize", &former, "before", 1).await;
+    let (old, new) = NEW;
+    let operator = next_chart(&bench, operator, old, new).await;
+    end_pod(&bench, &job, "Succeeded", "").await;
+    let failed = wait_phase(&bench, "WebResize", &former, "Failed").await;
+    let words = failed["status"]["message"].as_str().unwrap_or_default();
+    assert!(words.contains("more than its values"), "{failed}");
+    assert_eq!(map(&bench).await["is"], serde_json::Value::Null);
+
+    let backup = awaited(&bench, &former).await;
+    let job = wait_job(&bench, "WebBackup", &backup, "job", 1).await;
+    end_pod(&bench, &job, "Succeeded", "").await;
+    wait_map(&bench, "is", "new").await;
+    let next = awaited(&bench, &backup).await;
+    assert_ne!(next, former);
+    let job = wait_job(&bench, "WebResize", &next, "before", 1).await;
+    // One that fails in another way is not made again.
+    end_pod(&bench, &job, "Failed", "no space").await;
+    let words = wait_reason(&bench, "Stalled", "ProcedureFailed").await;
+    assert!(words.contains(&next) && words.contains("no space"), "{words}");
+    // Who deletes it has it made again, also in the next process, which knows of both.
+    operator.kill().await.unwrap();
+    runs(&bench, "WebResize")
+        .delete(&next, &DeleteParams::default())
+        .await
+        .unwrap();
+    let operator = bench.ready_operator().await;
+    let job = other_job(&bench, ("WebResize", &next), &job).await;
+    end_pod(&bench, &job, "Succeeded", "").await;
+    wait_map(&bench, "size", "2").await;
+    wait_ready(&bench).await;
+    operator.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_run_behind_which_nothing_went_on_opens_no_gate_later() {
     let Some(bench) = with_procedures("procedurespent", &["WebBackup"], PLAIN).await else {
@@ -266,12 +329,7 @@ async fn a_run_that_was_passed_over_while_it_worked_opens_no_gate() {
     let all = runs(&bench, "WebBackup");
     all.delete(&second, &DeleteParams::default()).await.unwrap();
     bench.wait_gone(&super::jobs(&bench), &job).await;
-    let again = bench
-        .wait("another Job", &all, &second, |run| {
-            let other = run.pointer("/status/steps/0/job")?.as_str()?;
-            (other != job).then(|| other.to_owned())
-        })
-        .await;
+    let again = other_job(&bench, ("WebBackup", &second), &job).await;
     assert_eq!(map(&bench).await["is"], serde_json::Value::Null, "{second}");
     end_pod(&bench, &again, "Succeeded", "").await;
     wait_map(&bench, "is", "new").await;

@@ -56,6 +56,8 @@ pub(crate) struct End {
     pub(crate) failure: Option<String>,
     /// Whether no revision waits for it, or none does any longer: a later one waits for another run.
     pub(crate) spent: bool,
+    /// Whether it has failed as its values would have brought something else with them: when that is there, another one may do.
+    pub(crate) kept_out: bool,
 }
 
 /// What has become of the values of a step.
@@ -223,6 +225,12 @@ impl Agreement {
             })
     }
 
+    /// Whether a run of this procedure and name has ended as it was kept out.
+    fn was_kept_out(&self, procedure: &str, name: &str) -> bool {
+        let mut ends = self.ends.values();
+        ends.any(|end| end.kept_out && end.procedure == procedure && end.name == name)
+    }
+
     /// What a run of the procedure at this place and of this name is to be called: see [`super::Coordination::fresh`].
     pub(super) fn fresh(
         &self,
@@ -231,7 +239,10 @@ impl Agreement {
         behind: &BTreeSet<String>,
         name: impl Fn(u32) -> String,
     ) -> String {
-        let is_spent = |name: &String| behind.contains(name) || self.has_spent(procedure, name);
+        let is_spent = |name: &String| match what {
+            Wanted::Gate(_) => behind.contains(name) || self.has_spent(procedure, name),
+            Wanted::Change(..) => self.was_kept_out(procedure, name),
+        };
         let mut wants = self.wants.iter();
         let wanted = wants.find(|want| want.procedure == place && want.what == *what);
         let wanted = wanted
@@ -313,7 +324,10 @@ impl Wanted {
             Self::Gate(text) => format!("before {text} {round}"),
             Self::Change(Change { from, to }, generation) => {
                 let [from, to] = [from, to].map(Json::to_string);
-                format!("on {from} {to} {generation}")
+                match round {
+                    0 => format!("on {from} {to} {generation}"),
+                    _ => format!("on {from} {to} {generation} {round}"),
+                }
             }
         }
     }

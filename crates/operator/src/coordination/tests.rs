@@ -290,6 +290,7 @@ fn a_gate_opens_by_a_run_that_has_succeeded() {
         name: "db-backup-1".to_owned(),
         failure: why.map(str::to_owned),
         spent: false,
+        kept_out: false,
     };
     agreement.ends.insert("uid".to_owned(), end(Some("no disk")));
     assert_eq!(
@@ -335,6 +336,7 @@ fn a_run_that_nothing_waits_for_lets_nothing_through_later() {
         name: name.to_owned(),
         failure: None,
         spent: false,
+        kept_out: false,
     };
     let want = |name: &str| Want {
         procedure: 0,
@@ -382,4 +384,32 @@ fn each_revision_that_is_let_through_needs_another_run() {
     assert_eq!(fresh(&BTreeSet::new()), "db-backup-0");
     let behind: BTreeSet<String> = (0..1000).map(named).collect();
     assert_eq!(fresh(&behind), "db-backup-1000", "however many there were");
+}
+
+#[test]
+fn a_change_is_made_by_another_run_where_the_last_one_was_kept_out() {
+    let end = |kept_out: bool| End {
+        generation: Some(2),
+        is_plain: true,
+        procedure: "resize".to_owned(),
+        name: "db-0".to_owned(),
+        failure: Some("kept out".to_owned()),
+        spent: false,
+        kept_out,
+    };
+    let change = Change {
+        from: json!(1),
+        to: json!(2),
+    };
+    let what = Wanted::Change(change, 2);
+    let named = |agreement: &Agreement| {
+        let name = |round: u32| format!("db-{round}");
+        agreement.fresh((0, "resize"), &what, &BTreeSet::new(), name)
+    };
+    let mut agreement = Agreement::default();
+    agreement.ends.insert("1".to_owned(), end(false));
+    assert_eq!(named(&agreement), "db-0", "it has failed in another way");
+    agreement.ends.insert("1".to_owned(), end(true));
+    assert_eq!(named(&agreement), "db-1");
+    assert_ne!(what.text(0), what.text(1));
 }

@@ -153,8 +153,10 @@ impl ProcedureReconciler {
         let (run, record) = (&session.run, session.record.as_ref());
         let (coordination, key) = (self.procedures.coordination(), run.key());
         let spent = record.is_some_and(|record| record.spent);
+        let kept_out = record.is_some_and(ProcedureRecord::was_kept_out);
         let end = |failure: Option<String>, generation: Option<i64>| End {
             spent,
+            kept_out,
             procedure: self.procedure.name.clone(),
             name: run.name.clone(),
             generation,

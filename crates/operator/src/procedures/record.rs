@@ -250,6 +250,13 @@ impl ProcedureRecord {
         }
     }
 
+    /// Whether it has failed as values of a step were kept out.
+    pub fn was_kept_out(&self) -> bool {
+        let mut outcomes = self.steps.iter().filter_map(|step| step.outcome.as_ref());
+        let first = outcomes.find(|outcome| outcome.failure().is_some());
+        self.ended.is_some() && !self.cancelled && matches!(first, Some(Outcome::KeptOut(_)))
+    }
+
     /// The step that is under way.
     pub fn open(&self) -> Option<&StepRecord> {
         self.steps.last().filter(|step| step.outcome.is_none())
