@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 use steersman_testkit::cluster::OperatorProcess;
 
-use super::gates::next_chart;
+use super::gates::{NEW, PLAIN, next_chart};
 use super::values::{map, wait_map, with_procedures};
-use super::{released, runs};
-use crate::bench::Bench;
+use super::{awaited, begin, end_pod, released, runs, wait_job, wait_phase};
+use crate::bench::{Bench, condition};
 
 const RESIZE: &str = "  - name: resize
     on: {changed: [size], by: 1}
@@ -316,5 +316,60 @@ async fn what_procedures_keep_up_outlasts_the_last_revision_and_one_that_has_fai
     wait_map(&bench, "message", "two").await;
     let map = map(&bench).await;
     assert_eq!((&map["mode"], &map["size"]), (&json!("large"), &json!("2")));
+    operator.stop().await.unwrap();
+}
+
+/// Nothing else is done meanwhile, and another revision waits for a backup.
+const ALONE: &str = "  - name: service
+    exclusive: true
+    steps:
+    - {name: down, values: {mode: down}}
+    - {name: work, job: procedures/job.yaml}
+    finally:
+    - {name: up, values: {mode: null}}
+";
+
+#[tokio::test]
+async fn what_a_run_that_is_alone_has_put_there_comes_back_while_it_is_under_way() {
+    let kinds = ["WebService", "WebBackup"];
+    let Some(bench) = with_procedures("procedurehelmalone", &kinds, &format!("{ALONE}{PLAIN}")).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    begin(&bench, "WebService", "first", json!({})).await;
+    let job = wait_job(&bench, "WebService", "first", "work", 1).await;
+    assert_eq!(map(&bench).await["mode"], "down");
+    helm_upgrade(&bench).await;
+    wait_map(&bench, "message", "helm").await;
+    wait_map(&bench, "mode", "down").await;
+    let there = map(&bench).await;
+    assert_eq!(there["message"], "helm", "no more than that");
+    let web = bench.webs().get("shop").await.unwrap();
+    assert_eq!(web.data["status"]["overlay"], json!({"mode": "down"}));
+
+    // Another chart waits for its backup, and so for the end of the run.
+    operator.kill().await.unwrap();
+    helm_upgrade(&bench).await;
+    let (old, new) = NEW;
+    bench.edit("map.yaml", old, new);
+    let operator = bench.ready_operator().await;
+    bench
+        .wait("the run", &bench.webs(), "shop", |web| {
+            let (_, reason, message) = condition(web, "Reconciling")?;
+            (reason == "ProcedureNotFinished" && message == "WebService first is under way").then_some(())
+        })
+        .await;
+    assert_eq!(map(&bench).await["mode"], "normal");
+    let operator = next_chart(&bench, operator, new, old).await;
+    wait_map(&bench, "mode", "down").await;
+
+    end_pod(&bench, &job, "Succeeded", "").await;
+    wait_phase(&bench, "WebService", "first", "Succeeded").await;
+    wait_map(&bench, "mode", "normal").await;
+    let backup = awaited(&bench, "").await;
+    assert_eq!(map(&bench).await["message"], "helm");
+    let job = wait_job(&bench, "WebBackup", &backup, "job", 1).await;
+    end_pod(&bench, &job, "Succeeded", "").await;
+    wait_map(&bench, "message", "one").await;
     operator.stop().await.unwrap();
 }

@@ -1,8 +1,8 @@
 //! The values of a release as procedures hold them. Pure.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use steersman_chart::Values;
-use steersman_model::Inputs;
+use steersman_model::{Digest, Inputs, digest_of_json};
 use steersman_watches::procedure::{Change, Overlay, Procedure, value_at};
 
 use std::sync::Arc;
@@ -20,8 +20,21 @@ pub(crate) struct LastValues {
     pub(crate) inputs: Option<Inputs>,
     /// Those other objects.
     pub(crate) sources: Vec<StoredSource>,
+    /// What stands for all that it was rendered from but its own values: see [`rendered_from`].
+    pub(crate) rendered_from: Option<Digest>,
     /// Where nothing else is known, as Helm has put a revision in its place: what is at the paths that runs change.
     pub(crate) alone: Option<Vec<(String, Option<Json>)>>,
+}
+
+/// What stands for the chart of a revision, its `postRender` and what it has of other objects.
+pub(crate) fn rendered_from(
+    Inputs {
+        chart, post_render, ..
+    }: &Inputs,
+    sources: &[StoredSource],
+) -> Digest {
+    let post_render = post_render.map(|digest| digest.to_string());
+    digest_of_json(&json!([chart.to_string(), post_render, sources]))
 }
 
 impl From<KeptUp> for LastValues {
@@ -35,6 +48,7 @@ impl From<KeptUp> for LastValues {
             overlay: kept.overlay,
             config,
             alone: Some(kept.changed),
+            rendered_from: kept.rendered_from,
             ..Self::default()
         }
     }

@@ -18,6 +18,6 @@ mod table;
 mod tests;
 
 pub(crate) use agreement::{Answer, Asked, Condition, End, Gate, Holder, Standing, StepId, Want, Wanted};
-pub(crate) use held::{Held, HeldValues, LastValues, Wishes};
+pub(crate) use held::{Held, HeldValues, LastValues, Wishes, rendered_from};
 pub(crate) use run_name::{run_name, run_name_of};
 pub(crate) use table::{Coordination, Directions, Key};

@@ -22,6 +22,8 @@ pub(crate) struct Directions {
     pub(crate) asked: Option<Asked>,
     /// The run that nothing else is done beside, or that may be there.
     pub(crate) exclusive: Option<String>,
+    /// Whether it is there.
+    pub(crate) is_alone: bool,
 }
 
 /// What the releases of an entry and the runs of its procedures agree on.
@@ -159,6 +161,7 @@ impl Coordination {
         let exclusive = exclusive.map(|holder| format!("{} is under way", holder.run));
         Directions {
             asked: agreement.and_then(|agreement| agreement.asked.clone()),
+            is_alone: exclusive.is_some(),
             exclusive: exclusive.or_else(|| self.not_known_yet(&state)),
         }
     }
@@ -219,8 +222,8 @@ impl Coordination {
         all.any(|one| one.before.is_some() && one.name == procedure)
     }
 
-    /// What a run is to be called that lets this through: as the one that is wanted already, or the first of these names of which
-    /// none is spent, and none of the runs `behind` which a revision was deployed.
+    /// What a run is to be called for this: as the one that is wanted already, or the first of these names of which none is spent,
+    /// none was kept out, and none is one of the runs `behind` which a revision was deployed.
     pub(crate) fn fresh(
         &self,
         key: &Key,

@@ -9,7 +9,9 @@ use steersman_model::{Inputs, ObjectId, ReleaseStatus};
 use steersman_watches::procedure::names::{SUSPEND, is_suspended};
 use tokio::time::Instant;
 
-use super::awaited_runs::{COMES_AFTER, brings_more, gates, is_of_others, is_secret, path_of, told};
+use super::awaited_runs::{
+    COMES_AFTER, brings_more, gates, is_of_others, is_secret, path_of, puts_back, told,
+};
 use super::decide::begins_revision;
 use super::dependencies::Waiting;
 use super::error::ReconcileError;
@@ -134,7 +136,10 @@ impl Observer<'_> {
                     cache.agreed.answer = answer;
                     waiting
                 }
-                (None, Some(why)) => Some(Waiting::for_run(why.clone(), false)),
+                (None, Some(why)) => {
+                    let is_due = directions.is_alone && puts_back(known, current, observed);
+                    (!is_due).then(|| Waiting::for_run(why.clone(), false))
+                }
                 (None, None) => self.before(session, (current, known), observed, &mut wants)?,
             }
         } else {
@@ -214,7 +219,7 @@ impl Observer<'_> {
         waiting.unwrap_or_else(other)
     }
 
-    /// A run of a procedure, with its name: of those for one thing that of which none has let something through.
+    /// A run of a procedure, with its name: of those for one thing that of which none has let something through, or was kept out.
     fn want(
         &self,
         session: &Session,
@@ -225,12 +230,8 @@ impl Observer<'_> {
         let of = &self.settings.procedures.get(procedure)?.name;
         let (resource, uid) = (&session.owner.name, &session.owner.uid);
         let named = |round: u32| run_name(resource, uid, of, &what.text(round));
-        let name = match what {
-            Wanted::Gate(_) => self
-                .coordination?
-                .fresh(&session.key(), (procedure, &what), behind, named),
-            Wanted::Change(..) => named(0),
-        };
+        let coordination = self.coordination?;
+        let name = coordination.fresh(&session.key(), (procedure, &what), behind, named);
         Some(Want {
             procedure,
             what,

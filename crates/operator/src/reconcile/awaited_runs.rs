@@ -10,7 +10,7 @@ use super::observe::own_values;
 use super::release_cache::KnownRelease;
 use super::session::{PreparedRelease, Session};
 use super::state::{LastRevision, Observed};
-use crate::coordination::LastValues;
+use crate::coordination::{LastValues, rendered_from};
 
 /// Why a run is waited for that comes before a revision.
 pub(super) const COMES_AFTER: &str = "another revision comes after it";
@@ -91,6 +91,21 @@ pub(super) fn brings_more(
         is_other_chart(reached, current) || is_rendered_anew || reached.sources != current.sources
     });
     is_of_others || differs || observed.lookups_changed
+}
+
+/// Whether another revision would do nothing but put back what steps have put over the values, where somebody else has deployed one
+/// without it.
+pub(super) fn puts_back(
+    known: Option<&KnownRelease>,
+    current: &PreparedRelease,
+    observed: &Observed,
+) -> bool {
+    let kept = known.and_then(KnownRelease::last_values);
+    let is_same = |kept: &LastValues| {
+        let rendered_from = rendered_from(&current.inputs, &current.sources);
+        !kept.overlay.is_empty() && kept.alone.is_none() && kept.rendered_from == Some(rendered_from)
+    };
+    observed.last.as_ref().is_some_and(is_of_others) && kept.is_some_and(|kept| is_same(kept))
 }
 
 /// For which run the release would wait, if for any, were it made of this; `begins` another revision, or not.

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use steersman_model::{ReleaseStatus, Revision};
+use steersman_model::{Digest, ReleaseStatus, Revision};
 use steersman_watches::procedure::{Procedure, value_at};
 
 use super::ReconcileSettings;
+use crate::coordination::rendered_from;
 use crate::release::{History, KeptUp, Stored};
 
 /// The paths of values that runs change; `None` where there are no procedures.
@@ -31,6 +32,7 @@ impl ReconcileSettings {
             behind: stored.snapshot.behind.clone(),
             mac: None,
             changed: changed.collect(),
+            rendered_from: rendered_from_of(stored),
         })
     }
 
@@ -41,6 +43,12 @@ impl ReconcileSettings {
             None => self.kept_up(history, last_own(revisions)?),
         }
     }
+}
+
+/// What a revision of ours was rendered from besides its own values, as far as that was noted.
+pub(super) fn rendered_from_of(stored: &Stored) -> Option<Digest> {
+    let inputs = stored.snapshot.inputs.as_ref();
+    inputs.map(|inputs| rendered_from(inputs, &stored.snapshot.values_from))
 }
 
 /// The revisions that tell what procedures keep up in the one after them: the last that is in effect, and the last of ours. Helm prunes

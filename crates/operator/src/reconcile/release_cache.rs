@@ -19,7 +19,7 @@ use super::agreed::Agreed;
 use super::announce::Attempt;
 use super::dependencies::Waiting;
 use super::drift_backoff::DriftBackoff;
-use super::kept_up::{last_own, told_of_lost};
+use super::kept_up::{last_own, rendered_from_of, told_of_lost};
 use super::remembered::Room;
 use super::secrets::KnownSecrets;
 use super::session::Session;
@@ -258,6 +258,7 @@ fn values_of(stored: &Stored) -> Option<LastValues> {
         config: stored.record.config.clone().unwrap_or_default(),
         inputs: stored.snapshot.inputs,
         sources: stored.snapshot.values_from.clone(),
+        rendered_from: rendered_from_of(stored),
         alone: None,
     };
     stored.is_signed().then(values)

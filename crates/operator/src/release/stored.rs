@@ -109,6 +109,9 @@ pub struct KeptUp {
     /// The paths of values that runs change, with dots between, and what the revision has there, if anything.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<(String, Option<Value>)>,
+    /// What it was rendered from besides its own values; absent where that was not noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rendered_from: Option<Digest>,
     /// The operator's word for it: it may lie beside a revision of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<Digest>,
