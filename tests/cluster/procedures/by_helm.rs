@@ -1,5 +1,6 @@
 //! What procedures keep up behind revisions that Helm, failures and losses have put in the place of ours.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
@@ -372,4 +373,84 @@ async fn what_a_run_that_is_alone_has_put_there_comes_back_while_it_is_under_way
     end_pod(&bench, &job, "Succeeded", "").await;
     wait_map(&bench, "message", "one").await;
     operator.stop().await.unwrap();
+}
+
+/// Keeps Helm from its end.
+const LATE: &str = "apiVersion: batch/v1
+kind: Job
+metadata: {name: late, annotations: {helm.sh/hook: post-upgrade}}
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: none}]
+";
+
+/// Helm writes what it does over what was done meanwhile.
+#[tokio::test]
+async fn what_procedures_keep_up_outlasts_an_upgrade_of_helms_that_ends_behind_another_revision() {
+    let Some((bench, operator)) = resized("procedurelate").await else {
+        return;
+    };
+    let chart = bench.folder.path().join("late");
+    copy(&bench.folder.path().join("web"), &chart);
+    std::fs::write(chart.join("templates/late.yaml"), LATE).unwrap();
+    let upgrade = [
+        "upgrade",
+        "shop",
+        chart.to_str().unwrap(),
+        "--namespace",
+        &bench.namespace,
+    ];
+    let values = [
+        "--set",
+        "message=helm,size=7,mode=helm",
+        "--force-conflicts",
+        "--timeout=10m",
+    ];
+    let meanwhile = async {
+        bench
+            .wait("the hook", &super::jobs(&bench), "late", |job| {
+                job.get("metadata").map(drop)
+            })
+            .await;
+        bench
+            .apply_web("shop", json!({"message": "two", "size": 2}))
+            .await;
+        wait_map(&bench, "message", "two").await;
+        end_pod(&bench, "late", "Succeeded", "").await;
+    };
+    let arguments = [&upgrade[..], &values].concat();
+    let (ended, ()) = tokio::join!(bench.cluster.helm(&arguments), meanwhile);
+    ended.unwrap();
+    let again = json!({"metadata": {"annotations": {"example.com/wake": "now"}}});
+    bench.patch_web("shop", again).await;
+    let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
+    loop {
+        let found = bench.revisions().await;
+        let deployed = found.iter().filter(|one| one.ends_with(" deployed"));
+        if deployed.count() == 1 && found.last().unwrap().ends_with(" deployed") {
+            wait_taken_over(&bench, found.len() as u32).await;
+            break;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{found:?}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let map = map(&bench).await;
+    let expect = json!({"message": "two", "mode": "large", "size": "2"});
+    assert_eq!(map, expect);
+    operator.stop().await.unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
+        if path.is_dir() {
+            copy(&path, &to.join(name));
+        } else {
+            std::fs::copy(&path, to.join(name)).unwrap();
+        }
+    }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use steersman_chart::Values;
 use steersman_cluster::Owner;
 use steersman_cluster::client::weight_of_cut;
-use steersman_model::{Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, Revision, digest_of_json};
+use steersman_model::{Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, digest_of_json};
 use steersman_watches::controls::{DeletionPolicy, Mode};
 use steersman_watches::procedure::Overlay;
 use tokio::time::Instant;
@@ -31,7 +31,7 @@ use crate::apply::PruneError;
 use crate::coordination::{Coordination, HeldValues};
 use crate::dependents::Dependents;
 use crate::references::{NeededBy, Purpose};
-use crate::release::{ReleaseIndex, Stored};
+use crate::release::{ReleaseIndex, Stored, Written};
 use crate::status::Redactor;
 
 /// Finds out what is true of a resource and its release.
@@ -359,16 +359,16 @@ impl Observer<'_> {
 
     /// What is known is out of date where somebody else has written a revision: Helm, as a rule, which need not have changed an object.
     fn forget_overtaken(&self, session: &Session, cache: &mut ReleaseCache) {
-        let newest = self.newest(session);
-        if newest.is_some_and(|newest| cache.is_overtaken_by(newest)) {
+        let written = self.written(session);
+        if written.is_some_and(|written| cache.is_overtaken_by(written)) {
             cache.forget_known();
         }
     }
 
-    /// The newest revision of which a watch has told.
-    fn newest(&self, session: &Session) -> Option<Revision> {
+    /// What a watch has told of the release.
+    fn written(&self, session: &Session) -> Option<Written> {
         let namespace = &session.owner.release_namespace;
-        self.release_index.newest(namespace, &session.release)
+        self.release_index.written(namespace, &session.release)
     }
 
     /// Reads the revisions, unless the resource is new and no Secret of its release was seen.
@@ -381,7 +381,7 @@ impl Observer<'_> {
         // A new resource has no revisions as a rule. Should some have been written this very moment, creating the
         // first one fails, as its Secret is there.
         let (namespace, release) = (&session.owner.release_namespace, &session.release);
-        cache.note_newest_read(self.newest(session));
+        cache.note_read(self.written(session));
         let revisions = if !session.is_new() || self.release_index.may_have(namespace, release).await {
             session.progress.note_read();
             session.history.load().await?

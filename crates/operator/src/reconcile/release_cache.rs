@@ -28,7 +28,7 @@ use super::state::LastRevision;
 use super::tests_due::KnownTests;
 use super::unfinished::Unfinished;
 use crate::coordination::LastValues;
-use crate::release::{Position, Snapshot, StageRecord, Stored, StoredSource};
+use crate::release::{Position, Snapshot, StageRecord, Stored, StoredSource, Written};
 use crate::status::{DeployedChart, Failure, ReleaseReport};
 
 /// Inputs that can't be rendered are tried again after this time: what the cluster says to
@@ -87,8 +87,8 @@ pub struct ReleaseCache {
     pub(super) unfinished: Option<Unfinished>,
     /// The paths of values that runs of procedures change; `None` where there are no procedures, which ask for those of revisions.
     pub(super) kept_paths: Option<Arc<[String]>>,
-    /// The newest revision that there was when all were read last, whoever has written it.
-    newest_read: Option<Revision>,
+    /// What was written when all revisions were read last, whoever has done that.
+    read: Written,
     /// What was agreed on with runs of procedures when the release was observed last.
     pub(super) agreed: Agreed,
 }
@@ -284,10 +284,15 @@ impl KnownRelease {
             .find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
         let (applied, later) = applied_later(revisions);
         let completed = completed(&later, revisions);
+        // Helm has come to its end after ours: what is live is of both.
+        let is_doubted = are_both_deployed(revisions);
         let last = revisions.last().map(|stored| LastRevision {
             revision: stored.record.version,
             status: stored.record.info.status,
-            inputs: stored.snapshot.inputs.filter(|_| stored.is_signed()),
+            inputs: stored
+                .snapshot
+                .inputs
+                .filter(|_| stored.is_signed() && !is_doubted),
             deployed_before: was_ever_deployed(revisions),
             is_being_undone: stored.snapshot.undoing.is_some(),
         });
@@ -481,6 +486,13 @@ pub(super) fn was_ever_deployed(revisions: &[Stored]) -> bool {
     })
 }
 
+/// Whether the last revision is deployed, and so is an earlier one.
+fn are_both_deployed(revisions: &[Stored]) -> bool {
+    let is_deployed = |stored: &Stored| stored.record.info.status == ReleaseStatus::Deployed;
+    let last = revisions.split_last();
+    last.is_some_and(|(last, earlier)| is_deployed(last) && earlier.iter().any(is_deployed))
+}
+
 /// Whether nothing was deployed before this revision, by its own word and by those of `earlier` ones.
 pub(super) fn is_first(stored: &Stored, earlier: &[Stored]) -> bool {
     stored.snapshot.first != Some(false) && !was_ever_deployed(earlier)
@@ -503,15 +515,16 @@ impl ReleaseCache {
         }
     }
 
-    /// Whether somebody has written a revision, up to this one, since all were read: what is known may be out of date.
-    pub(super) fn is_overtaken_by(&self, newest: Revision) -> bool {
+    /// Whether somebody has written a revision since all were read, as a watch tells: what is known may be out of date.
+    pub(super) fn is_overtaken_by(&self, Written { newest, late }: Written) -> bool {
         let known = self.known.as_ref().and_then(|known| known.last.as_ref());
-        known.is_some() && Some(newest) > known.map(|last| last.revision).max(self.newest_read)
+        let is_newer = newest > known.map(|last| last.revision).max(self.read.newest);
+        known.is_some() && (is_newer || late != self.read.late)
     }
 
-    /// All revisions were read just now, of which this is the newest that anybody speaks of.
-    pub(super) fn note_newest_read(&mut self, newest: Option<Revision>) {
-        self.newest_read = newest;
+    /// All revisions are read now; a watch has told that so much was written.
+    pub(super) fn note_read(&mut self, written: Option<Written>) {
+        self.read = written.unwrap_or_default();
     }
 
     /// What these revisions, the oldest first, say, as far as it is kept.

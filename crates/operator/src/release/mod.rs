@@ -25,7 +25,7 @@ mod stored;
 pub use codec::{CodecError, MAX_DECODED_BYTES};
 pub use history::{History, HistoryError, Updated, surplus};
 pub use hook_mark::{has_come_to, is_of_undone};
-pub use index::ReleaseIndex;
+pub use index::{ReleaseIndex, Written};
 pub use journal::Journal;
 pub use locate::namespace_of;
 pub use parts::Parts;

@@ -32,10 +32,20 @@ struct Namespace {
     is_cut: bool,
 }
 
+/// What was written of a release, as a watch tells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The newest revision that is not pending any longer.
+    pub newest: Option<Revision>,
+    /// How often a revision was pending until there was a newer one: Helm may have put that in the place of another.
+    pub late: u32,
+}
+
 /// The Secrets of a release.
 #[derive(Default)]
 struct Secrets {
     known: Vec<Known>,
+    late: u32,
     /// Whether there were too many, so that none is remembered.
     is_cut: bool,
 }
@@ -84,6 +94,13 @@ impl Name {
         }
     }
 
+    fn revision(&self) -> Option<Revision> {
+        match self {
+            Self::Revision(revision) => Some(*revision),
+            Self::Other(_) => None,
+        }
+    }
+
     fn of(&self, release: &str) -> String {
         match self {
             Self::Revision(revision) => secret_name(release, *revision),
@@ -123,15 +140,14 @@ impl KnownSecrets {
         Some(known.map(|known| known.name.of(release)).collect())
     }
 
-    /// The newest revision that is not pending any longer.
-    pub(super) fn newest(&self, namespace: &str, release: &str) -> Option<Revision> {
+    /// What was written of a release; `None` where nothing was.
+    pub(super) fn written(&self, namespace: &str, release: &str) -> Option<Written> {
         let secrets = self.namespaces.get(namespace)?.releases.get(release)?;
         let ended = secrets.known.iter().filter(|known| !known.is_pending);
-        let numbers = ended.filter_map(|known| match known.name {
-            Name::Revision(revision) => Some(revision),
-            Name::Other(_) => None,
-        });
-        numbers.max()
+        Some(Written {
+            newest: ended.filter_map(|known| known.name.revision()).max(),
+            late: secrets.late,
+        })
     }
 
     /// The namespaces in which a release of this name has Secrets, so many at most. Those that had too many are left out.
@@ -209,7 +225,12 @@ impl KnownSecrets {
         let secrets = of_namespace.releases.entry(release.into()).or_default();
         if let Some(known) = secrets.known.iter_mut().find(|known| known.name == name) {
             if is_news(known.source) {
+                let has_ended = known.is_pending && !is_pending;
                 (known.source, known.is_pending) = (source, is_pending);
+                let revision = name.revision().filter(|_| has_ended);
+                let is_newer = |known: &Known| known.name.revision() > revision;
+                let is_late = revision.is_some() && secrets.known.iter().any(is_newer);
+                secrets.late = secrets.late.wrapping_add(u32::from(is_late));
             }
             return;
         }
@@ -275,7 +296,7 @@ mod tests {
     const FIRST: &str = "sh.helm.release.v1.shop.v1";
 
     #[test]
-    fn the_newest_is_one_that_is_not_pending() {
+    fn what_is_pending_is_not_the_newest_and_may_end_late() {
         let mut known = KnownSecrets::default();
         let second = || sighting("sh.helm.release.v1.shop.v2", "second");
         known.seen(sighting(FIRST, "first"));
@@ -283,11 +304,28 @@ mod tests {
             is_pending: true,
             ..second()
         });
-        assert_eq!(known.newest("a", "shop"), Some(Revision(1)));
+        let written = |newest: u32, late: u32| {
+            Some(Written {
+                newest: Some(Revision(newest)),
+                late,
+            })
+        };
+        assert_eq!(known.written("a", "shop"), written(1, 0));
         known.seen(second());
         known.seen(sighting("other", "other"));
-        assert_eq!(known.newest("a", "shop"), Some(Revision(2)));
-        assert_eq!(known.newest("b", "shop"), None);
+        assert_eq!(known.written("a", "shop"), written(2, 0));
+        assert_eq!(known.written("b", "shop"), None);
+        let third = || sighting("sh.helm.release.v1.shop.v3", "third");
+        known.seen(Sighting {
+            is_pending: true,
+            ..third()
+        });
+        known.seen(sighting("sh.helm.release.v1.shop.v4", "fourth"));
+        assert_eq!(known.written("a", "shop"), written(4, 0));
+        known.seen(third());
+        assert_eq!(known.written("a", "shop"), written(4, 1));
+        known.seen(third());
+        assert_eq!(known.written("a", "shop"), written(4, 1));
     }
 
     #[test]

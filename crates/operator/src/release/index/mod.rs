@@ -20,10 +20,12 @@ use kube::api::Api;
 use kube::core::PartialObjectMeta;
 use kube::runtime::watcher;
 use steersman_cluster::watch_error;
-use steersman_model::{ReleaseName, Revision};
+use steersman_model::ReleaseName;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use watched::{Answer, SecretEvent, Watched};
+
+pub use known::Written;
 
 use crate::schedule::in_pages;
 
@@ -81,10 +83,10 @@ impl ReleaseIndex {
         }
     }
 
-    /// The newest revision of `release` in `namespace` that is not pending, if the watch has told of all by now.
-    pub fn newest(&self, namespace: &str, release: &ReleaseName) -> Option<Revision> {
+    /// What was written of `release` in `namespace`, if the watch has told of all by now.
+    pub fn written(&self, namespace: &str, release: &ReleaseName) -> Option<Written> {
         let scope = self.scope(namespace)?;
-        self.lock().get(&scope)?.newest(namespace, release)
+        self.lock().get(&scope)?.written(namespace, release)
     }
 
     /// Other namespaces in which a release of this name has Secrets, as far as they are watched, and so many at most.

@@ -3,9 +3,9 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::Event;
-use steersman_model::{ReleaseName, Revision};
+use steersman_model::ReleaseName;
 
-use super::known::{KnownSecrets, Sighting};
+use super::known::{KnownSecrets, Sighting, Written};
 
 /// What a watch has told so far.
 #[derive(Default)]
@@ -51,13 +51,13 @@ impl Watched {
         }
     }
 
-    /// The newest revision of a release that is not pending, if all are known.
-    pub(super) fn newest(&self, namespace: &str, release: &ReleaseName) -> Option<Revision> {
+    /// What was written of a release, if all of it is known.
+    pub(super) fn written(&self, namespace: &str, release: &ReleaseName) -> Option<Written> {
         let known = self
             .known
             .as_ref()
             .filter(|_| !self.is_silent && self.arriving.is_none())?;
-        known.newest(namespace, release.as_str())
+        known.written(namespace, release.as_str())
     }
 
     /// The namespaces in which a release of this name is known to have Secrets, so many at most.
