@@ -28,6 +28,7 @@ mod finalizer;
 mod gate;
 mod gate_report;
 mod kept_up;
+mod known_values;
 mod lookups;
 mod new_record;
 mod observe;

@@ -9,17 +9,15 @@ use serde_json::Value;
 use steersman_cluster::lookup::Answer;
 use steersman_model::{
     Change, ChangeSet, Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, Revision, digest_of_json,
-    weight_of,
 };
 use steersman_watches::controls::Controls;
-use steersman_watches::procedure::Overlay;
 use tokio::time::Instant;
 
 use super::agreed::Agreed;
 use super::announce::Attempt;
 use super::dependencies::Waiting;
 use super::drift_backoff::DriftBackoff;
-use super::kept_up::{last_own, rendered_from_of, told_of_lost};
+use super::known_values::KnownValues;
 use super::remembered::Room;
 use super::secrets::KnownSecrets;
 use super::session::Session;
@@ -138,98 +136,6 @@ pub(super) struct KnownRelease {
     pub(super) values: KnownValues,
 }
 
-/// What revisions say of values. Nothing is kept where no procedure asks for it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct KnownValues {
-    newest: Option<Arc<LastValues>>,
-    deployed: Option<Arc<LastValues>>,
-    /// Whether what the newest one has done is undone.
-    is_undone: bool,
-    /// The runs behind which revisions were deployed that are still in the history.
-    behind: BTreeSet<String>,
-}
-
-impl KnownValues {
-    fn of(revisions: &[Stored], paths: &[String]) -> Self {
-        let newest = revisions.last();
-        let is_undone = |stored: &Stored| {
-            let snapshot = &stored.snapshot;
-            let has_failed = stored.record.info.status == ReleaseStatus::Failed;
-            has_failed && snapshot.undone > 0 && snapshot.undoing.is_none()
-        };
-        let told = told_of_lost(revisions);
-        // Where others have deployed one since, ours still says what procedures keep up.
-        let ours = match told {
-            Some(told) => Some(told.clone().into()),
-            None => last_own(revisions).and_then(values_of),
-        };
-        let of_others = newest.filter(|newest| !newest.is_signed() && newest.is_in_effect());
-        let deployed = match of_others {
-            // What ours does not say is as it is now.
-            Some(others) => {
-                let config = others.record.config.clone().unwrap_or_default();
-                Some(match ours {
-                    Some(ours) => ours.under(config, paths),
-                    None => LastValues {
-                        config,
-                        ..LastValues::default()
-                    },
-                })
-            }
-            None => ours,
-        };
-        let deployed = deployed.map(Arc::new);
-        // After the newest one, another was in effect that is lost.
-        let is_former = told.is_some() && newest.is_some_and(Stored::is_in_effect);
-        let newest_values = newest.filter(|_| !is_former).and_then(values_of);
-        Self {
-            newest: newest_values.map(Arc::new),
-            deployed,
-            is_undone: newest.is_some_and(is_undone),
-            behind: revisions.iter().flat_map(behind).collect(),
-        }
-    }
-
-    pub(super) fn behind(&self) -> &BTreeSet<String> {
-        &self.behind
-    }
-
-    /// How much memory they take, in bytes.
-    pub(super) fn weight(&self) -> usize {
-        let names: usize = self.behind.iter().map(String::len).sum();
-        let both = self.newest.iter().chain(&self.deployed);
-        let maps = both.flat_map(|values| [&values.config, values.overlay.values()]);
-        maps.flat_map(|map| map.iter().map(|(key, value)| key.len() + weight_of(value)))
-            .sum::<usize>()
-            + names
-    }
-
-    /// Whether nothing is put over the values but this.
-    pub(super) fn has(&self, wanted: &Overlay) -> bool {
-        let last = self.last();
-        last.map_or_else(|| wanted.is_empty(), |last| last.overlay == *wanted)
-    }
-
-    /// Whether something at these paths, and nothing else, is in the way of what is to be put over the values: objects may have it
-    /// of the deployed revision, and of one that was not gone on with.
-    pub(super) fn has_to_take_off(&self, wanted: &Overlay, paths: &[Vec<String>]) -> bool {
-        let both = self.last().into_iter().chain(&self.deployed);
-        let mut both = both.map(|values| &values.overlay);
-        let takes_off = |from: &Overlay| wanted.takes_off(from, paths);
-        self.last().is_some_and(|last| takes_off(&last.overlay))
-            && both.any(|from| from != wanted && takes_off(from))
-    }
-
-    /// Those of the revision in effect, or on its way.
-    pub(super) fn last(&self) -> Option<&Arc<LastValues>> {
-        let deployed = self.deployed.as_ref();
-        match &self.newest {
-            Some(newest) if !self.is_undone => Some(newest),
-            _ => deployed,
-        }
-    }
-}
-
 /// The chart of a revision, as its record has it.
 fn chart_of(stored: &Stored) -> DeployedChart {
     let metadata = &stored.record.chart.metadata;
@@ -239,29 +145,6 @@ fn chart_of(stored: &Stored) -> DeployedChart {
         version: text("version").unwrap_or_default(),
         app_version: text("appVersion"),
     }
-}
-
-/// The runs that let a revision through, where it was deployed: what has failed is tried again behind the same ones. Those of the one
-/// after it are told by the one before.
-fn behind(stored: &Stored) -> Vec<String> {
-    let snapshot = &stored.snapshot;
-    let was_deployed = stored.is_signed() && stored.is_in_effect();
-    let own = snapshot.behind.iter().filter(|_| was_deployed);
-    let next = snapshot.next.iter().flat_map(|next| &next.behind);
-    own.chain(next).cloned().collect()
-}
-
-/// The values of a revision; nobody vouches for those of one that is not signed.
-fn values_of(stored: &Stored) -> Option<LastValues> {
-    let values = || LastValues {
-        overlay: stored.snapshot.overlay.clone(),
-        config: stored.record.config.clone().unwrap_or_default(),
-        inputs: stored.snapshot.inputs,
-        sources: stored.snapshot.values_from.clone(),
-        rendered_from: rendered_from_of(stored),
-        alone: None,
-    };
-    stored.is_signed().then(values)
 }
 
 /// Inputs that are not tried again for [`REFUSAL_TIME`], as they would fail in the same way.
@@ -338,13 +221,13 @@ impl KnownRelease {
     pub(super) fn values_before_failure(&self) -> Option<&Arc<LastValues>> {
         let last = self.last.as_ref();
         last.filter(|last| last.status == ReleaseStatus::Failed && last.deployed_before)?;
-        self.values.deployed.as_ref()
+        self.values.deployed()
     }
 
     /// What the last revision and the deployed one are made of, as far as they are two.
     pub(super) fn reached(&self) -> Vec<&LastValues> {
         let last = self.last_values();
-        let deployed = self.values.deployed.as_ref().filter(|_| last.is_some());
+        let deployed = self.values.deployed().filter(|_| last.is_some());
         let other = deployed.filter(|deployed| last.is_none_or(|last| !Arc::ptr_eq(last, deployed)));
         last.into_iter().chain(other).map(Arc::as_ref).collect()
     }
@@ -694,8 +577,7 @@ impl ReleaseCache {
         });
         known.lookups.clone_from(&stored.snapshot.lookups);
         if self.kept_paths.is_some() {
-            known.values.newest = values_of(stored).map(Arc::new);
-            known.values.is_undone = false;
+            known.values.note_begun(stored);
         }
         known.note_stages(stored);
     }
@@ -711,7 +593,7 @@ impl ReleaseCache {
         let Some(known) = &mut self.known else {
             return;
         };
-        known.values.is_undone = true;
+        known.values.note_undone();
         if let Some(last) = &mut known.last {
             last.is_being_undone = false;
         }
@@ -721,15 +603,12 @@ impl ReleaseCache {
     pub(super) fn note_deployed(&mut self, stored: &Stored, inputs: Option<Inputs>, notes: String) {
         self.lookups_differ = None;
         let revision = stored.record.version;
-        let values = values_of(stored)
-            .filter(|_| self.kept_paths.is_some())
-            .map(Arc::new);
-        let before = self
-            .known
-            .as_mut()
-            .map(|known| std::mem::take(&mut known.values.behind));
-        let mut behind = before.unwrap_or_default();
-        behind.extend(stored.snapshot.behind.iter().cloned());
+        let before = self.known.as_mut();
+        let before = before.map(|known| std::mem::take(&mut known.values));
+        let mut values = before.unwrap_or_default();
+        if self.kept_paths.is_some() {
+            values.note_deployed(stored);
+        }
         self.known = Some(KnownRelease {
             last: Some(LastRevision {
                 revision,
@@ -749,12 +628,7 @@ impl ReleaseCache {
             lookups: stored.snapshot.lookups.clone(),
             tests: KnownTests::of(stored),
             may_be_lost: false,
-            values: KnownValues {
-                newest: values.clone(),
-                deployed: values,
-                is_undone: false,
-                behind,
-            },
+            values,
         });
         self.unreported = Some(Unreported {
             notes,
