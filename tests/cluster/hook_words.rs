@@ -1,6 +1,7 @@
 //! What hooks say, of Secrets that nobody but they have anything of.
 
-use kube::api::{Patch, PatchParams};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
 use serde_json::json;
 use steersman_testkit::cluster::OperatorProcess;
 
@@ -115,5 +116,119 @@ async fn a_hook_s_words_are_not_shown_where_its_secret_was_changed() {
     let message = told(&bench, &format!("no answer from {OLD} or {NEW}")).await;
     assert!(message.contains("what it has said is not shown"), "{message}");
     assert_unshown(&bench, &operator, &message).await;
+    operator.stop().await.unwrap();
+}
+
+/// Has admission give each pod of the namespace another Secret than its Job names.
+pub(crate) async fn inject(bench: &Bench) {
+    let named = json!({"kubernetes.io/metadata.name": bench.namespace});
+    let rule =
+        json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]});
+    let expression = r#"[JSONPatch{op: "add", path: "/spec/containers/0/envFrom", value: [{"secretRef": {"name": "injected"}}]}]"#;
+    let policy = json!({
+        "matchConstraints": {"namespaceSelector": {"matchLabels": named}, "resourceRules": [rule]},
+        "failurePolicy": "Fail", "reinvocationPolicy": "Never",
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}],
+    });
+    let kinds = [
+        ("MutatingAdmissionPolicy", "mutatingadmissionpolicies", policy),
+        (
+            "MutatingAdmissionPolicyBinding",
+            "mutatingadmissionpolicybindings",
+            json!({"policyName": bench.namespace}),
+        ),
+    ];
+    for (kind, plural, spec) in kinds {
+        let kind = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind);
+        let resource = ApiResource::from_gvk_with_plural(&kind, plural);
+        let api: Api<DynamicObject> = Api::all_with(bench.client.clone(), &resource);
+        let made = DynamicObject::new(&bench.namespace, &resource).data(json!({ "spec": spec }));
+        api.create(&PostParams::default(), &made).await.unwrap();
+    }
+    // It counts when the server has taken it in.
+    let pods = bench.api("", "v1", "Pod", "pods");
+    let trial = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "trial"},
+        "spec": {"containers": [{"name": "a", "image": "a"}]}});
+    let dry = PatchParams {
+        dry_run: true,
+        ..PatchParams::apply("test").force()
+    };
+    let deadline = tokio::time::Instant::now() + bench.patience;
+    loop {
+        let made = pods.patch("trial", &dry, &Patch::Apply(&trial)).await.unwrap();
+        if made.data.pointer("/spec/containers/0/envFrom").is_some() {
+            break;
+        }
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "the policy does not count"
+        );
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_hook_says_nothing_of_a_secret_that_admission_has_given_its_pod() {
+    let Some(bench) = Bench::with_kind("hook_words_injected").await else {
+        return;
+    };
+    bench.add_template(
+        "before.yaml",
+        &HOOK.replace(", envFrom: [{secretRef: {name: outside}}]", ""),
+    );
+    inject(&bench).await;
+    let operator = bench.ready_operator().await;
+    begin(&bench, "one").await;
+    let message = told(&bench, "no answer from canary-of-admission").await;
+    assert!(message.contains("what it has said is not shown"), "{message}");
+    assert_unshown(&bench, &operator, &message).await;
+    operator.stop().await.unwrap();
+}
+
+/// It may be one of a former Job, which had other Secrets, or somebody's own.
+#[tokio::test]
+async fn a_hook_s_words_are_not_those_of_a_pod_that_is_not_its_own() {
+    let Some(bench) = Bench::with_kind("hook_words_other").await else {
+        return;
+    };
+    bench.add_template("before.yaml", HOOK);
+    put(&bench, NEW).await;
+    let pods = bench.api("", "v1", "Pod", "pods");
+    let labels = json!({"batch.kubernetes.io/job-name": "shop-before"});
+    let other = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "zzz", "labels": labels},
+        "spec": {"containers": [{"name": "job", "image": "job:1"}]}});
+    bench.create(&pods, other).await;
+    end_hook(&bench, 3, &format!("no answer from {OLD}")).await;
+    let operator = bench.ready_operator().await;
+    begin(&bench, "one").await;
+    let message = told(&bench, "its own words").await;
+    assert!(message.contains("its own words"), "{message}");
+    assert_unshown(&bench, &operator, &message).await;
+    operator.stop().await.unwrap();
+}
+
+/// Nobody knows what has come of it.
+#[tokio::test]
+async fn a_hook_whose_job_is_deleted_before_its_end_has_failed() {
+    let Some(bench) = Bench::with_kind("hook_deleted").await else {
+        return;
+    };
+    bench.add_template("before.yaml", HOOK);
+    put(&bench, OLD).await;
+    let operator = bench.ready_operator().await;
+    begin(&bench, "one").await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    jobs.delete("shop-before", &DeleteParams::background())
+        .await
+        .unwrap();
+    let message = bench
+        .wait("its failure", &bench.webs(), "shop", |web| {
+            let (_, _, message) = condition(web, "ReleaseFailed")?;
+            message.contains("hook").then_some(message)
+        })
+        .await;
+    assert!(message.contains("it was deleted before its end"), "{message}");
+    let config = bench.config_maps().get_opt("shop-config").await.unwrap();
+    assert!(config.is_none(), "nothing comes behind it");
     operator.stop().await.unwrap();
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::Api;
@@ -51,9 +51,8 @@ fn named_at(key: &str, field: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let name = |value: &Value| value.get("name").and_then(text);
     let names = match key {
-        // Of volumes, and of what a container has in its environment.
+        // Of volumes, and of what a container has in its environment. No container sees those that images are pulled with.
         "secretKeyRef" | "secretRef" | "nodePublishSecretRef" => vec![name(field)],
-        "imagePullSecrets" => field.as_array().into_iter().flatten().map(name).collect(),
         // A projected volume names it as others do.
         "secret" => vec![name(field), field.get("secretName").and_then(text)],
         "azureFile" => vec![field.get("secretName").and_then(text)],
@@ -69,6 +68,19 @@ pub(crate) fn places_of(namespace: &str, job: &Value, had: &BTreeSet<Place>) -> 
     let named = named.map(|name| (namespace.to_owned(), name));
     let all: BTreeSet<Place> = named.chain(had.iter().cloned()).collect();
     (all.len() <= MOST).then_some(all)
+}
+
+/// What a pod of a Job has besides that, as admission has put it there: what is secret in its fields. `None` where it names Secrets
+/// that the Job does not: it is not known what they held.
+pub(crate) fn redactor_of_pod(namespace: &str, pod: &Pod, places: &BTreeSet<Place>) -> Option<Redactor> {
+    let pod = json!({ "spec": pod.spec });
+    let named = secrets_named(&pod).into_iter();
+    let mut places_of_pod = named.map(|name| (namespace.to_owned(), name));
+    places_of_pod.all(|place| places.contains(&place)).then(|| {
+        let mut redactor = Redactor::default();
+        redactor.add_values(&pod);
+        redactor
+    })
 }
 
 /// What stands on a Job.
@@ -167,14 +179,16 @@ impl JobSecrets {
     }
 }
 
-/// What masks what is secret in a Job, which is all of this but its metadata, and in the Secrets that it has something of. `None`
-/// where that can't be known: they hold something else than when it was made, or it names others.
+/// What masks what is secret in a Job, which is all of this but its metadata, in the one of its pods that has said something, and in
+/// the Secrets that it has something of. `None` where that can't be known: they hold something else than when it was made, or it,
+/// or the pod, names others.
 ///
 /// # Errors
 /// They can't be read at the moment.
 pub(crate) async fn redactor_of(
     client: &Client,
     (metadata, job): (&ObjectMeta, &Value),
+    pod: Option<&Pod>,
     made_for: (&str, &str),
     keys: &SigningKeys,
 ) -> Result<Option<Redactor>, RequestError> {
@@ -193,6 +207,13 @@ pub(crate) async fn redactor_of(
     if places_of(namespace, job, &places).as_ref() != Some(&places) {
         return Ok(None);
     }
+    let of_pod = match pod {
+        Some(pod) => redactor_of_pod(namespace, pod, &places),
+        None => Some(Redactor::default()),
+    };
+    let Some(of_pod) = of_pod else {
+        return Ok(None);
+    };
     let Some(secrets) = JobSecrets::read(client, &places).await? else {
         return Ok(None);
     };
@@ -205,6 +226,7 @@ pub(crate) async fn redactor_of(
     }
     let mut redactor = secrets.redactor();
     redactor.add_values(job);
+    redactor.extend(of_pod);
     Ok(Some(redactor))
 }
 
@@ -234,16 +256,7 @@ mod tests {
             ],
         });
         let job = json!({"spec": {"template": {"spec": pod}}});
-        let expected = [
-            "chap",
-            "csi",
-            "env",
-            "key",
-            "projected",
-            "pull",
-            "share",
-            "volume",
-        ];
+        let expected = ["chap", "csi", "env", "key", "projected", "share", "volume"];
         assert_eq!(secrets_named(&job), BTreeSet::from(expected.map(str::to_owned)));
     }
 }

@@ -34,6 +34,7 @@ pub mod controller;
 mod coordination;
 pub mod dependents;
 pub mod follow;
+mod job_pods;
 mod job_secrets;
 pub mod leader;
 pub mod metrics;

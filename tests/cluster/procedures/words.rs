@@ -6,6 +6,7 @@ use kube::api::{DynamicObject, Patch, PatchParams, ValidationDirective};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, definitions};
+use crate::hook_words::inject;
 
 use super::{BACKUP, annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures};
 
@@ -194,6 +195,54 @@ async fn a_job_says_no_secrets() {
     for text in [&web, &events, &operator.log_text()] {
         assert!(!text.contains("canary-of-a-secret"), "{text}");
     }
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_job_says_nothing_of_a_secret_that_admission_has_given_its_pod() {
+    let Some(bench) = with_procedures("procedureinjected", &["WebBackup"], BACKUP).await else {
+        return;
+    };
+    inject(&bench).await;
+    let operator = released(&bench).await;
+    for (name, phase) in [("told", "Succeeded"), ("failing", "Failed")] {
+        begin(&bench, "WebBackup", name, json!({})).await;
+        let job = wait_job(&bench, "WebBackup", name, "job", 1).await;
+        end_pod(&bench, &job, phase, "canary-of-a-secret").await;
+        let run = wait_phase(&bench, "WebBackup", name, phase).await;
+        let status = run["status"].to_string();
+        assert!(
+            status.contains(NOT_SHOWN) && !status.contains("canary"),
+            "{status}"
+        );
+    }
+    operator.stop().await.unwrap();
+}
+
+/// Whoever may make pods can give one the labels of a Job.
+#[tokio::test]
+async fn a_job_says_nothing_by_a_pod_that_is_not_its_own() {
+    let Some(bench) = with_procedures("procedureforeign", &["WebBackup"], BACKUP).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    begin(&bench, "WebBackup", "told", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "told", "job", 1).await;
+    let uid = jobs(&bench).get(&job).await.unwrap().metadata.uid.unwrap();
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "shop-map", "controller": true,
+        "uid": bench.config_maps().get("shop-map").await.unwrap().metadata.uid});
+    let other = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "zzz", "ownerReferences": [owner],
+        "labels": {"batch.kubernetes.io/controller-uid": uid}}, "spec": {"containers": [{"name": "main", "image": "none"}]}});
+    let pods = bench.api("", "v1", "Pod", "pods");
+    bench.create(&pods, other).await;
+    let ended = json!({"status": {"phase": "Succeeded", "containerStatuses": [{"name": "main", "image": "none", "imageID": "none",
+        "ready": false, "restartCount": 0, "state": {"terminated": {"exitCode": 0, "message": "forged"}}}]}});
+    pods.patch_status("zzz", &PatchParams::default(), &Patch::Merge(ended))
+        .await
+        .unwrap();
+    end_pod(&bench, &job, "Succeeded", "real").await;
+    let run = wait_phase(&bench, "WebBackup", "told", "Succeeded").await;
+    assert_eq!(run["status"]["result"], "real");
     operator.stop().await.unwrap();
 }
 

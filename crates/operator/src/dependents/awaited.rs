@@ -10,6 +10,9 @@ use super::known::is_older;
 use super::{Dependents, End, LiveObject};
 use crate::status::Health;
 
+/// Why what was waited for until its end has none.
+const DELETED: &str = "it was deleted before its end";
+
 /// Until when an object is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
@@ -81,10 +84,24 @@ impl Awaited {
             self.failure = Some(reason.clone());
         }
         let is_it = !is_same || (self.until == Until::Ended && (has_ended || new.deleting));
-        is_it && self.is_over_without(version)
+        let is_over = is_it && self.is_over_without(version);
+        if is_over && self.until == Until::Ended && !has_ended && is_same {
+            self.failure = Some(DELETED.to_owned());
+        }
+        is_over
     }
 
     /// It was deleted, or is not the owner's any longer. `true` where that ends the wait.
+    pub(super) fn is_lost(&mut self, version: Option<u64>) -> bool {
+        let is_over = self.is_over_without(version);
+        // Its end would have been told before.
+        if is_over && self.until == Until::Ended {
+            self.failure = Some(DELETED.to_owned());
+        }
+        is_over
+    }
+
+    /// It is not there. `true` where that ends the wait.
     pub(super) fn is_over_without(&mut self, version: Option<u64>) -> bool {
         // What is told late is about an earlier object of the name, or was seen already.
         let is_late = is_older(version, self.version) || (version.is_some() && version == self.version);

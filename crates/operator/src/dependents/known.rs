@@ -477,7 +477,7 @@ impl Known {
         let Some(known) = self.owners.get_mut(owner) else {
             return;
         };
-        known.awaited_comes(|awaited| awaited.id == *id && awaited.is_over_without(version));
+        known.awaited_comes(|awaited| awaited.id == *id && awaited.is_lost(version));
         // A newer object of the same name was created by us meanwhile.
         let is_newer = |entry: &Entry| is_older(version, entry.live.version);
         if known.objects.get(id).is_some_and(is_newer) {

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
-use kube::api::{Api, DynamicObject, ListParams};
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use steersman_cluster::{Owner, RequestError};
 use steersman_model::{Digest, RenderedObject};
@@ -12,9 +12,8 @@ use steersman_watches::procedure::names::RUN_FINALIZER;
 use super::record::Outcome;
 use super::state::Seen;
 use crate::apply::{end_of_job, last_words, message_of};
+use crate::job_pods::pods_of;
 
-/// How many pods of a Job are asked for what they said.
-const PODS: u32 = 20;
 /// A name has at most so many letters, as pods are called by it.
 const MAX_NAME: usize = 52;
 
@@ -74,31 +73,32 @@ pub(super) fn seen(job: &DynamicObject) -> Seen {
     match (&job.metadata.deletion_timestamp, active.unwrap_or_default()) {
         (Some(_), _) if is_in_foreground => Seen::Stopping,
         (Some(_), 0) => Seen::Gone { idempotent: false },
+        _ if job.data.pointer("/spec/suspend").and_then(Value::as_bool) == Some(true) => {
+            Seen::Running("it is suspended".to_owned())
+        }
+        (_, 0) => Seen::Running("no pod of it is there yet: its events may say why".to_owned()),
         (_, 1) => Seen::Running("1 pod active".to_owned()),
         (_, active) => Seen::Running(format!("{active} pods active")),
     }
 }
 
-/// What the last container of a pod of a Job has said at its end, the one that has succeeded if there is one.
+/// What the last container of a pod of a Job has said at its end, the one that has succeeded if there is one, and which pod that is.
 pub(super) async fn words_of(
     client: &Client,
     job: &ObjectMeta,
     has_succeeded: bool,
-) -> Result<Option<String>, RequestError> {
+) -> Result<Option<(String, Pod)>, RequestError> {
     let (Some(uid), Some(namespace)) = (&job.uid, &job.namespace) else {
         return Ok(None);
     };
-    let selector = format!("batch.kubernetes.io/controller-uid={uid}");
-    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
-    let found = pods
-        .list(&ListParams::default().labels(&selector).limit(PODS))
-        .await?;
-    let mut words = found.items.iter().rev().filter_map(|pod| {
-        if has_succeeded {
-            said_at_end(pod)
+    let pods = pods_of(client, namespace, uid).await?;
+    let mut words = pods.into_iter().rev().filter_map(|pod| {
+        let words = if has_succeeded {
+            said_at_end(&pod)
         } else {
-            last_words(pod)
-        }
+            last_words(&pod)
+        };
+        Some((words?, pod))
     });
     Ok(words.next())
 }

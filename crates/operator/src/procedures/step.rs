@@ -245,8 +245,8 @@ impl ProcedureReconciler {
         };
         let has_succeeded = *outcome == Outcome::Succeeded;
         let words = words_of(&place.client, &found.metadata, has_succeeded).await;
-        let words = match words {
-            Ok(words) => words,
+        let (words, pod) = match words {
+            Ok(words) => words.unzip(),
             Err(error) if error.is_transient() => {
                 return Err(StepError::Request {
                     attempt: "read the pods of",
@@ -255,7 +255,7 @@ impl ProcedureReconciler {
                 });
             }
             // Nobody may look at pods: what they say is not known.
-            Err(_) => None,
+            Err(_) => (None, None),
         };
         if words.is_none() && has_succeeded {
             return Ok(None);
@@ -264,6 +264,7 @@ impl ProcedureReconciler {
         let of_job = redactor_of(
             &place.client,
             (&found.metadata, &found.data),
+            pod.as_ref(),
             (&session.run.uid, &name),
             &keys,
         );

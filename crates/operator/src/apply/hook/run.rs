@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Api, DynamicObject, ListParams};
+use kube::api::{Api, DynamicObject};
 use serde_json::Value;
 use steersman_chart::HookEvent;
 use steersman_cluster::discovery::Resource;
@@ -24,11 +24,9 @@ use crate::apply::ownership::{Deletion, PruneError, with_finalizers};
 use crate::apply::repair::schema::mend;
 use crate::apply::request::{Existing, apply_new};
 use crate::dependents::Until;
+use crate::job_pods::pods_of;
 use crate::release::{HistoryError, HookRecord, Journal, has_come_to, is_of_undone};
 use crate::status::LearningRedactor;
-
-/// How many pods of a failed job are asked for what they said: others may have given many its label.
-const PODS: u32 = 50;
 
 /// For what the object of a hook was made, as it says itself.
 fn mark_of(metadata: &ObjectMeta) -> Option<&String> {
@@ -377,33 +375,41 @@ impl Applier {
         object: Option<&DynamicObject>,
         reason: String,
     ) -> String {
-        let words = self.last_words(run).await.unwrap_or_default();
-        let is_known = words.is_empty() || self.learn_secrets(terms, object).await;
-        let words = if is_known { words.as_str() } else { UNSHOWN };
-        match said([&reason, words], "; ") {
+        let words = match object {
+            Some(object) => self.known_words(run, terms, object).await,
+            // It is gone, and its pods go with it.
+            None => None,
+        };
+        match said([&reason, words.as_deref().unwrap_or_default()], "; ") {
             said if said.is_empty() => "its status does not say why".to_owned(),
             said => said,
         }
     }
 
-    /// What a failed pod, or the pods of a failed job, said at their end, if they are still there.
-    async fn last_words(&self, run: &Run<'_>) -> Option<String> {
-        let namespace = run.id.namespace.as_deref()?;
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+    /// What a failed pod, or the pods of a failed job, said at their end, if they are still there, and it is known what is secret in
+    /// that; else a sentence instead.
+    async fn known_words(&self, run: &Run<'_>, terms: Terms<'_>, object: &DynamicObject) -> Option<String> {
+        let pods = self.pods_of_hook(run, object).await;
+        let mut newest_first = pods.into_iter().rev();
+        let (words, pod) = newest_first.find_map(|pod| Some((last_words(&pod)?, pod)))?;
+        let is_known = self.learn_secrets(terms, object, &pod).await;
+        Some(if is_known { words } else { UNSHOWN.to_owned() })
+    }
+
+    /// A pod of a hook, or those of its job.
+    async fn pods_of_hook(&self, run: &Run<'_>, object: &DynamicObject) -> Vec<Pod> {
+        let (Some(namespace), Some(uid)) = (run.id.namespace.as_deref(), &object.metadata.uid) else {
+            return Vec::new();
+        };
         if run.id.kind == "Pod" {
-            let pod = pods.get_opt(&run.id.name).await.ok().flatten()?;
-            return last_words(&pod);
+            let pod = serde_json::to_value(object).and_then(serde_json::from_value);
+            return pod.into_iter().collect();
         }
-        let selector = format!("batch.kubernetes.io/job-name={}", run.id.name);
-        let selected = ListParams::default().labels(&selector).limit(PODS);
-        match pods.list(&selected).await {
-            Ok(pods) => pods.items.iter().rev().find_map(last_words),
-            Err(error) => {
-                let error = RequestError::from(error);
-                tracing::debug!(object = %run.id, %error, "the pods of a failed hook can't be read");
-                None
-            }
-        }
+        let pods = pods_of(&self.client, namespace, uid).await;
+        pods.unwrap_or_else(|error| {
+            tracing::debug!(object = %run.id, %error, "the pods of a failed hook can't be read");
+            Vec::new()
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::core::v1::Pod;
 use kube::api::DynamicObject;
 use serde_json::Value;
 use steersman_cluster::HOOK_RUN;
@@ -9,7 +10,7 @@ use steersman_watches::procedure::names::SECRETS;
 
 use super::run::{Run, Terms};
 use crate::apply::applier::Applier;
-use crate::job_secrets::{JobSecrets, places_of, redactor_of};
+use crate::job_secrets::{JobSecrets, places_of, redactor_of, redactor_of_pod};
 
 /// Stands for the words of a hook of which nobody knows what is secret in them.
 pub(super) const UNSHOWN: &str = "what it has said is not shown: a Secret that it names can't be read, was not there when it was \
@@ -38,22 +39,23 @@ impl Applier {
         }
     }
 
-    /// Learns what is secret in what a Job or Pod has said, and whether all of that is known.
-    pub(super) async fn learn_secrets(&self, terms: Terms<'_>, object: Option<&DynamicObject>) -> bool {
-        let Some(object) = object else {
-            return false;
-        };
+    /// Learns what is secret in what a Pod has said, which the hook has made or its Job, and whether all of that is known.
+    pub(super) async fn learn_secrets(&self, terms: Terms<'_>, object: &DynamicObject, pod: &Pod) -> bool {
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let named = places_of(namespace, &object.data, &BTreeSet::new());
-        if named.is_some_and(|named| named.is_empty()) {
+        if let Some(named) = named.filter(BTreeSet::is_empty) {
+            let Some(of_pod) = redactor_of_pod(namespace, pod, &named) else {
+                return false;
+            };
+            terms.redactor.learn(of_pod);
             return true;
         }
         let annotations = object.metadata.annotations.as_ref();
         let mark = annotations.and_then(|annotations| annotations.get(HOOK_RUN));
         let made_for = (terms.journal.owner_uid(), mark.map_or("", String::as_str));
         let keys = terms.journal.keys();
-        let redactor = redactor_of(&self.client, (&object.metadata, &object.data), made_for, &keys).await;
-        match redactor {
+        let job = (&object.metadata, &object.data);
+        match redactor_of(&self.client, job, Some(pod), made_for, &keys).await {
             Ok(Some(redactor)) => {
                 terms.redactor.learn(redactor);
                 true
