@@ -34,22 +34,24 @@ pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(
         vec![secret, trimmed]
     };
     for text in variants {
+        let has_blanks = text.contains(|c: char| c.is_whitespace() || c.is_control());
         let mut give = |form: &str| {
             if !form.is_empty() && form.len() <= longest {
                 found(form);
             }
+            // What is told on one line has been put there before it is masked.
+            let line = if has_blanks { one_line(form) } else { String::new() };
+            if !line.is_empty() && line.len() <= longest && line != form {
+                found(&line);
+            }
         };
         give(text);
-        if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            give(&one_line(text));
-        }
         // Every other way is at least as long as the text.
         if text.is_empty() || text.len() > longest {
             continue;
         }
         for quoted in quoted(text) {
             give(&quoted);
-            give(&one_line(&quoted));
         }
         for form in in_markup(text) {
             give(&form);

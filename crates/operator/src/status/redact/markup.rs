@@ -21,14 +21,17 @@ fn in_markup_by_names(text: &str) -> BTreeSet<String> {
         .replace('<', "&lt;")
         .replace('>', "&gt;");
     let go = brackets.replace('"', "&#34;").replace('\'', "&#39;");
-    let blanks = |text: &str| {
-        text.replace('\t', "&#x9;")
-            .replace('\n', "&#xA;")
-            .replace('\r', "&#xD;")
+    let blanks = |text: &str, [tab, newline, carriage]: [&str; 3]| {
+        text.replace('\t', tab)
+            .replace('\n', newline)
+            .replace('\r', carriage)
     };
+    let hexadecimal = ["&#x9;", "&#xA;", "&#xD;"];
+    let decimal = ["&#9;", "&#10;", "&#13;"];
     let named = brackets.replace('"', "&quot;");
     let mut written = BTreeSet::from([
-        blanks(&go),
+        blanks(&go, hexadecimal),
+        blanks(&named, decimal),
         go,
         named.replace('\'', "&apos;"),
         named.replace('\'', "&#x27;"),

@@ -469,3 +469,24 @@ async fn other_tasks_go_on_while_much_is_looked_through() {
     tokio::spawn(async move { send.send(()) }).await.unwrap().unwrap();
     blocked.await.unwrap().unwrap();
 }
+
+/// Words of several lines are put on one before they are masked.
+#[test]
+fn a_secret_with_blanks_is_found_on_one_line_in_any_writing() {
+    let mut redactor = Redactor::default();
+    let secret = "Gamma\tdelta  P<ass";
+    redactor.add_values(&json!({ "password": secret }));
+    let writings = [
+        secret.to_owned(),
+        secret.to_uppercase(),
+        secret.to_lowercase(),
+        "Gamma\tdelta  P&lt;ass".to_owned(),
+        "Gamma&#9;delta  P&lt;ass".to_owned(),
+        "Gamma&#x9;delta  P&lt;ass".to_owned(),
+    ];
+    for writing in writings {
+        for told in [writing.clone(), steersman_model::one_line(&writing)] {
+            assert_eq!(redactor.mask(&format!("no {told}")), "no ********", "{told}");
+        }
+    }
+}
