@@ -152,6 +152,15 @@ async fn a_schedule_makes_runs_and_one_that_was_missed() {
     bench.apply_web("shop", spec("every day")).await;
     let words = bench.wait_event("ProcedureUnusable").await;
     assert!(words.contains("`every day` is no schedule"), "{words}");
+    // Nor is what is no text.
+    bench
+        .apply_web("shop", json!({"message": "one", "backup": {"schedule": 5}}))
+        .await;
+    let deadline = tokio::time::Instant::now() + bench.patience;
+    while !bench.events().await.contains("`5` is no schedule") {
+        assert!(tokio::time::Instant::now() < deadline, "nobody complains");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     operator.stop().await.unwrap();
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Directions {
     pub(crate) asked: Option<Asked>,
     /// The run that nothing else is done beside, or that may be there.
     pub(crate) exclusive: Option<String>,
-    /// Whether it is there.
+    /// Whether that run was begun for certain.
     pub(crate) is_alone: bool,
 }
 

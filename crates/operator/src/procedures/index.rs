@@ -171,12 +171,13 @@ impl Procedures {
     ) -> Plan {
         let at = |path: &str| {
             let given = values.and_then(|values| value_at(values, path));
-            given
-                .or_else(|| value_at(&self.defaults, path))
-                .and_then(Value::as_str)
+            let found = given.or_else(|| value_at(&self.defaults, path));
+            found.filter(|value| !value.is_null())
         };
+        // What is no text is no schedule either, and the complaint about it says so.
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         plan.cron = match procedure.schedule.as_ref().map(|source| &source.cron) {
-            Some(Cron::Value(path)) => at(path).map(str::to_owned),
+            Some(Cron::Value(path)) => at(path).map(text),
             _ => None,
         };
         let status = object.data.pointer("/status/procedures");
