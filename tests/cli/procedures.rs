@@ -153,6 +153,21 @@ fn runs_without_a_definition_that_fits_are_found() {
 }
 
 #[test]
+fn a_procedure_whose_name_is_too_long_for_its_runs_is_found() {
+    let project = project();
+    for (length, why) in [(59, "the category"), (60, "the plural")] {
+        let long = "a".repeat(length);
+        project.write(
+            "watches.yaml",
+            &ENTRY.replace("name: backup", &format!("name: {long}")),
+        );
+        let text = checked(&project, 1);
+        let expect = format!("watches.yaml:1: error: procedure {long} can have no runs: {why} ");
+        assert!(text.contains(&expect), "{text}");
+    }
+}
+
+#[test]
 fn bounds_without_jobs_leave_a_procedure_nothing_to_do() {
     let project = defined();
     for (bounds, why) in [

@@ -3,6 +3,8 @@
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
+use crate::bench::condition;
+
 use super::{
     BACKUP, RESTORE, annotate, arguments, begin, end_pod, jobs, released, runs, wait_job, wait_phase,
     with_procedures,
@@ -194,10 +196,16 @@ async fn no_job_is_held_where_its_resource_or_its_step_is_gone() {
     );
     bench.wait_gone(&jobs(&bench), &job).await;
 
+    // Somebody takes the finalizer off the resource: nothing can be asked for it any longer.
     begin(&bench, "WebBackup", "second", json!({})).await;
     let job = wait_job(&bench, "WebBackup", "second", "other", 1).await;
+    operator.stop().await.unwrap();
     bench.delete_web("shop").await;
+    bench
+        .patch_web("shop", json!({"metadata": {"finalizers": null}}))
+        .await;
     bench.wait_gone(&bench.webs(), "shop").await;
+    let operator = bench.ready_operator().await;
     end_pod(&bench, &job, "Succeeded", "").await;
     wait_phase(&bench, "WebBackup", "second", "Succeeded").await;
     bench
@@ -206,5 +214,46 @@ async fn no_job_is_held_where_its_resource_or_its_step_is_gone() {
             held.is_none_or(Vec::is_empty).then_some(())
         })
         .await;
+    operator.stop().await.unwrap();
+}
+
+/// What is to be done in any case may be about something outside of the release.
+#[tokio::test]
+async fn the_last_steps_follow_before_a_resource_is_deleted() {
+    let procedures = "  - name: restore
+    exclusive: true
+    steps:
+    - {values: {mode: down}}
+    - {name: load, job: procedures/job.yaml}
+    finally:
+    - {values: {mode: null}}
+    - {wait: ready}
+    - {name: unlock, job: procedures/job.yaml}
+";
+    let Some(bench) = with_procedures("proceduredeleted", &["WebRestore"], procedures).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    begin(&bench, "WebRestore", "first", json!({})).await;
+    let job = wait_job(&bench, "WebRestore", "first", "load", 1).await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&jobs(&bench), &job).await;
+    let unlock = wait_job(&bench, "WebRestore", "first", "unlock", 1).await;
+    // The next process knows of it, too.
+    operator.kill().await.unwrap();
+    let operator = bench.ready_operator().await;
+    let said = bench
+        .wait("why it is there", &bench.webs(), "shop", |web| {
+            let (_, _, message) = condition(web, "Reconciling")?;
+            message.contains("WebRestore first").then_some(message)
+        })
+        .await;
+    assert!(said.contains("comes to its end first"), "{said}");
+    let there = bench.config_maps().get_opt("shop-map").await.unwrap();
+    assert!(there.is_some(), "the release is there until then");
+    end_pod(&bench, &unlock, "Succeeded", "").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    let run = wait_phase(&bench, "WebRestore", "first", "Failed").await;
+    assert_eq!(run["status"]["message"], "its resource is being deleted");
     operator.stop().await.unwrap();
 }

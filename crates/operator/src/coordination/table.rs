@@ -241,6 +241,40 @@ impl Coordination {
             .fresh((procedure, of), what, behind, name)
     }
 
+    /// What the deletion of a resource with this UID waits for: its runs that were begun come to their ends first, with the steps that
+    /// follow in any case. Where runs can't be listed, nobody carries them out, and they are not waited for.
+    pub(crate) fn before_deletion(&self, key: &Key, resource: &str) -> Option<String> {
+        let state = self.lock();
+        let agreement = state.agreements.get(key);
+        let mut holders = agreement
+            .into_iter()
+            .flat_map(|agreement| agreement.holders.values());
+        let found = holders.find(|holder| holder.resource.as_deref().is_none_or(|of| of == resource));
+        if let Some(holder) = found {
+            return Some(format!("{} is under way, and comes to its end first", holder.run));
+        }
+        let is_unknown = |procedure: &&Arc<Procedure>| {
+            let name = &procedure.name;
+            !state.listed.contains(name) && !state.unlisted.contains_key(name)
+        };
+        let procedure = self.procedures.iter().find(is_unknown)?;
+        Some(format!(
+            "it is not known yet whether a {} is under way",
+            procedure.run_kind
+        ))
+    }
+
+    /// The runs that were begun are looked at: something has happened to the resource.
+    pub(crate) fn rouse_runs(&self, key: &Key) {
+        let state = self.lock();
+        let agreement = state.agreements.get(key).into_iter();
+        let runs: Vec<String> = agreement
+            .flat_map(|agreement| agreement.holders.keys().cloned())
+            .collect();
+        drop(state);
+        self.rouse(runs);
+    }
+
     /// The name of a run of this procedure that was begun, and has not ended.
     pub(crate) fn under_way(&self, key: &Key, procedure: &str) -> Option<String> {
         let state = self.lock();

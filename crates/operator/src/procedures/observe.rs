@@ -41,6 +41,8 @@ impl ProcedureReconciler {
             Some(record) => {
                 self.find_resource(session).await?;
                 observed.held = self.halted(session);
+                let is_going = session.is_resource_going();
+                observed.stop = observed.stop.or(is_going.then_some(Stop::Deleted));
                 if record.is_over(&self.procedure) {
                     observed.stop = None;
                 }
@@ -134,7 +136,7 @@ impl ProcedureReconciler {
         let Some(resource) = &session.resource else {
             return Some(format!("there is no {words}"));
         };
-        if resource.metadata.deletion_timestamp.is_some() {
+        if session.is_resource_going() {
             return Some(format!("{words} is being deleted"));
         }
         let labels = resource.metadata.labels.clone().unwrap_or_default();
@@ -216,9 +218,14 @@ impl ProcedureReconciler {
             let words = self.resource_words(&session.run.resource);
             failed(&format!("{words} is gone"))
         };
+        let is_going = session.is_resource_going();
         let idempotent = match (self.step(&open.name).map(|step| &step.work), &session.resource) {
             (Some(Work::Ready | Work::Values(_) | Work::Holds(_)), None) if open.job.is_none() => {
                 return is_gone();
+            }
+            // Nothing is done with its release any longer.
+            (Some(Work::Ready | Work::Values(_) | Work::Holds(_)), _) if is_going && open.job.is_none() => {
+                return failed(Stop::Deleted.words());
             }
             (Some(Work::Ready), Some(resource)) if open.job.is_none() => {
                 return Ok(self.is_ready(session, resource));

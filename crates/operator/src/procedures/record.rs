@@ -126,6 +126,8 @@ impl Outcome {
 pub enum Stop {
     /// Somebody wants it so, or has deleted the run.
     Cancelled,
+    /// Its resource is being deleted.
+    Deleted,
     /// The time of all steps is over.
     Late,
     /// The time of the step is over.
@@ -137,13 +139,14 @@ pub enum Stop {
 impl Stop {
     /// Whether no other step but the last ones is begun.
     fn is_of_run(&self) -> bool {
-        matches!(self, Self::Cancelled | Self::Late)
+        matches!(self, Self::Cancelled | Self::Deleted | Self::Late)
     }
 
     /// For people.
     pub fn words(&self) -> &'static str {
         match self {
             Self::Cancelled => "the run is cancelled",
+            Self::Deleted => "its resource is being deleted",
             Self::Late => "the time of the run is over",
             Self::StepLate => "its time is over",
             Self::StepUnknown => "watches.yaml has no such step any longer",

@@ -32,6 +32,12 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// Whether its resource is there, and is being deleted.
+    pub(super) fn is_resource_going(&self) -> bool {
+        let resource = self.resource.as_ref();
+        resource.is_some_and(|resource| resource.metadata.deletion_timestamp.is_some())
+    }
+
     /// The name of the Job of a try.
     pub(super) fn job_name(&self, step: &StepRecord) -> String {
         job_name(&self.run.name, &self.run.uid, &step.name, step.attempt)

@@ -256,8 +256,15 @@ impl Reconciler {
         })
     }
 
-    /// Others that depend on the resource are deleted before it.
+    /// Runs of the resource come to their ends before it goes, and others that depend on it are deleted before.
     fn needed(&self, session: &Session) -> ControlFlow<End> {
+        if let Some(coordination) = &self.coordination {
+            let key = session.key();
+            if let Some(run) = coordination.before_deletion(&key, &session.owner.uid) {
+                coordination.rouse_runs(&key);
+                return end(ReleaseReport::UninstallingAfter(run), Next::Period);
+            }
+        }
         let references = &self.shared.references;
         let (what, next) = match references.needed_by(&session.owner.uid, &own_id(session)) {
             NeededBy::Unknown => (

@@ -242,17 +242,29 @@ impl Observer<'_> {
         }
     }
 
-    /// Whether others that depend on the resource have to be deleted before it. What leaves its objects leaves them what they
-    /// need.
+    /// Whether others that depend on the resource have to be deleted before it, or its runs to end. What leaves its objects leaves
+    /// others what they need.
     fn others(&self, session: &Session) -> Others {
-        if !session.deleting() || session.deletion_policy() == DeletionPolicy::Orphan {
+        if !session.deleting() {
             return Others::Free;
+        }
+        if session.deletion_policy() == DeletionPolicy::Orphan {
+            return match self.runs(session) {
+                None => Others::Free,
+                Some(_) => Others::GoFirst,
+            };
         }
         let references = self.dependencies.references;
         match references.needed_by(&session.owner.uid, &own_id(session)) {
-            NeededBy::Known(others) if others.is_empty() => Others::Free,
+            NeededBy::Known(others) if others.is_empty() && self.runs(session).is_none() => Others::Free,
             NeededBy::Known(_) | NeededBy::Unknown => Others::GoFirst,
         }
+    }
+
+    /// The run that the deletion of the resource waits for.
+    fn runs(&self, session: &Session) -> Option<String> {
+        self.coordination?
+            .before_deletion(&session.key(), &session.owner.uid)
     }
 
     /// Whether the release waits for a hook. Where it does not, its objects may wake it.

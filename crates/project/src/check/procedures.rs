@@ -3,6 +3,7 @@
 
 use super::definitions::{self, dotted};
 use super::{Finding, LISTED, Project, Watched, deployed, samples};
+use crate::definition::Definition;
 use crate::{CustomKind, Procedure, Scope};
 
 pub(super) fn check(
@@ -17,6 +18,13 @@ pub(super) fn check(
         if let Some(denied) = watched.denied_jobs.as_ref().filter(|_| procedure.makes_jobs) {
             let message = format!("procedure {} makes Jobs, and {denied}", procedure.name);
             findings.push(Finding::error(watches_file, watched.line, message));
+        }
+        // Without a definition of the project's own, `crd` is to give one.
+        let defined = definitions::document_of(project, &procedure.runs);
+        if let (None, Err(error)) = (defined, Definition::of_procedure(&of, procedure)) {
+            let message = format!("procedure {} can have no runs: {error}", procedure.name);
+            findings.push(Finding::error(watches_file, watched.line, message));
+            continue;
         }
         if definitions::check_kind(project, &procedure.runs, place, findings) {
             check_names(project, &of, procedure, findings);
