@@ -1,6 +1,7 @@
 //! Steps that give a release other values, changes that runs carry out, and runs that are alone.
 
 use kube::api::{DeleteParams, ListParams};
+use kube::runtime::watcher;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
@@ -275,6 +276,36 @@ const AWKWARD: &str = "  - name: quiet
     steps: [{wait: ready}]
   - {name: retag, on: {changed: [tag]}, steps: [{wait: ready}]}
 ";
+
+/// Nobody has to be told of a failure.
+#[tokio::test]
+async fn a_change_that_is_taken_back_before_its_run_has_begun_is_cancelled() {
+    let resize = "  - {name: resize, on: {changed: [size]}, job: procedures/job.yaml}\n";
+    let kinds = ["WebService", "WebResize"];
+    let procedures = format!("{MAINTENANCE}{resize}");
+    let Some(bench) = with_procedures("proceduretaken", &kinds, &procedures).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    begin(&bench, "WebService", "first", json!({})).await;
+    let work = wait_job(&bench, "WebService", "first", "work", 1).await;
+    bench
+        .apply_web("shop", json!({"message": "one", "size": 2}))
+        .await;
+    let all = watcher::Config::default();
+    let name = bench
+        .wait_some("the change", &runs(&bench, "WebResize"), all, |run| {
+            (run.pointer("/status/phase")? == "Pending").then_some(())?;
+            run.pointer("/metadata/name")?.as_str().map(str::to_owned)
+        })
+        .await;
+    bench.apply_web("shop", json!({"message": "one"})).await;
+    let run = wait_phase(&bench, "WebResize", &name, "Cancelled").await;
+    assert_eq!(run["status"]["message"], "there is nothing to change any longer");
+    end_pod(&bench, &work, "Succeeded", "").await;
+    wait_phase(&bench, "WebService", "first", "Succeeded").await;
+    operator.stop().await.unwrap();
+}
 
 #[tokio::test]
 async fn what_steps_do_to_a_release_neither_goes_round_nor_stays_nor_tells_a_secret() {

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use steersman_chart::Values;
 use steersman_watches::ReleaseExpression;
 use steersman_watches::procedure::Change;
-use steersman_watches::procedure::names::BEFORE;
+use steersman_watches::procedure::names::{BEFORE, ON};
 
 /// A try of a step of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -311,7 +311,7 @@ impl Want {
     pub(crate) fn trigger(&self) -> &'static str {
         match self.what {
             Wanted::Gate(_) => BEFORE,
-            Wanted::Change(..) => "on",
+            Wanted::Change(..) => ON,
         }
     }
 }

@@ -6,6 +6,7 @@ use kube::api::{Api, DynamicObject};
 use steersman_cluster::{Owner, Ownership};
 use steersman_model::chain;
 use steersman_watches::controls::{Controls, Mode};
+use steersman_watches::procedure::names::{ON, TRIGGER};
 use steersman_watches::procedure::{Change, Step, Work};
 
 use super::error::StepError;
@@ -66,6 +67,14 @@ impl ProcedureReconciler {
                     found => found.map(|()| self.refused(session))?,
                 };
                 observed.held = self.held(session);
+                let is_made_by_itself = session.run.annotation(TRIGGER) == Some(ON);
+                if observed.refused.is_none() && self.has_nothing_to_change(session) {
+                    if is_made_by_itself {
+                        observed.stop.get_or_insert(Stop::Unneeded);
+                    } else {
+                        observed.refused = Some(self.nothing_to_change(session));
+                    }
+                }
             }
         }
         Ok(observed)
@@ -143,13 +152,23 @@ impl ProcedureReconciler {
         if !self.releases.selects(&labels) {
             return Some(format!("{words} is not selected by the entry"));
         }
-        let standing = self.standing(session)?;
-        let is_current = standing.generation == resource.metadata.generation;
-        let trigger = self.procedure.on.as_ref()?;
-        (is_current && self.change_of(session).is_none()).then(|| {
-            let path = &trigger.path;
-            format!("there is nothing to change: `{path}` is what {words} says")
-        })
+        None
+    }
+
+    /// Whether the release has the value that the resource says by now, which runs of the procedure change.
+    fn has_nothing_to_change(&self, session: &Session) -> bool {
+        let resource = session.resource.as_ref();
+        let standing = self.standing(session).zip(resource);
+        let is_current =
+            standing.is_some_and(|(standing, resource)| standing.generation == resource.metadata.generation);
+        is_current && self.procedure.on.is_some() && self.change_of(session).is_none()
+    }
+
+    fn nothing_to_change(&self, session: &Session) -> String {
+        let trigger = self.procedure.on.as_ref();
+        let path = trigger.map_or("", |trigger| trigger.path.as_str());
+        let words = self.resource_words(&session.run.resource);
+        format!("there is nothing to change: `{path}` is what {words} says")
     }
 
     /// How the release of its resource stands, as far as that is known.

@@ -308,7 +308,7 @@ impl ProcedureReconciler {
                 self.end_unbegun(session, reason, false).await?;
             }
             Action::Cancel => {
-                let reason = Stop::Cancelled.words().to_owned();
+                let reason = stop.unwrap_or(&Stop::Cancelled).words().to_owned();
                 self.end_unbegun(session, reason, true).await?;
             }
             Action::AddFinalizer => self.write_finalizer(session, true).await?,

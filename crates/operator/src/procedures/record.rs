@@ -126,6 +126,8 @@ impl Outcome {
 pub enum Stop {
     /// Somebody wants it so, or has deleted the run.
     Cancelled,
+    /// The release has the value that it was made to bring.
+    Unneeded,
     /// Its resource is being deleted.
     Deleted,
     /// The time of all steps is over.
@@ -146,6 +148,7 @@ impl Stop {
     pub fn words(&self) -> &'static str {
         match self {
             Self::Cancelled => "the run is cancelled",
+            Self::Unneeded => "there is nothing to change any longer",
             Self::Deleted => "its resource is being deleted",
             Self::Late => "the time of the run is over",
             Self::StepLate => "its time is over",

@@ -15,6 +15,8 @@ pub const BEGUN: &str = "steersman.dev/begun";
 pub const TRIGGER: &str = "steersman.dev/trigger";
 /// As a trigger: another revision waits for the run.
 pub const BEFORE: &str = "before";
+/// The same of a run by which a value changes.
+pub const ON: &str = "on";
 /// For which time a run was made.
 pub const SCHEDULED_AT: &str = "steersman.dev/scheduled-at";
 /// Which request of the resource a run follows.
