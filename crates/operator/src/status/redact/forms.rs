@@ -59,9 +59,8 @@ pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(
         for form in in_javascript(text) {
             give(&form);
         }
-        let in_shell = in_shell_words(text);
-        if in_shell != text {
-            give(&in_shell);
+        for form in in_files(text) {
+            give(&form);
         }
         for form in in_other_cases(text) {
             give(&form);
@@ -260,6 +259,51 @@ fn python(text: &str) -> String {
         }
     }
     written
+}
+
+/// As bash has it, for `printf %q` and `export -p`, CSV, and the properties of Java.
+fn in_files(text: &str) -> Vec<String> {
+    let all = [
+        in_shell_words(text),
+        with_backslashes(text, r#"\"$`"#),
+        text.replace('"', "\"\""),
+        in_properties(text),
+    ];
+    all.into_iter().filter(|form| form != text).collect()
+}
+
+/// With a backslash before each of these characters.
+fn with_backslashes(text: &str, special: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    for character in text.chars() {
+        if special.contains(character) {
+            written.push('\\');
+        }
+        written.push(character);
+    }
+    written
+}
+
+/// As Java's `Properties` stores a value.
+fn in_properties(text: &str) -> String {
+    let plain = with_backslashes(text, r"\:=#!");
+    let plain = plain
+        .replace('\t', r"\t")
+        .replace('\n', r"\n")
+        .replace('\r', r"\r");
+    plain
+        .replace('\u{c}', r"\f")
+        .chars()
+        .fold(String::new(), |mut written, character| {
+            if matches!(character, ' '..='~') {
+                written.push(character);
+            } else {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(written, "\\u{unit:04X}");
+                }
+            }
+            written
+        })
 }
 
 /// As `printf %q` of bash has it, which puts a backslash before what would be read as something else.

@@ -184,6 +184,10 @@ fn what_other_encoders_write_is_masked() {
         "Zq9&#x22;x&#x3c;V&#x26;7w&#x27;&#xe9;&#x24;K&#x20;mN&#x2f;&#x2b;p&#x2c;&#x23;&#x7e;a",
         "Zq9&#34;x&#60;V&#38;7w&#39;&#233;&#36;K&#32;mN&#47;&#43;p&#44;&#35;&#126;a",
         r"Zq9\x22x\x3cV\x267w\x27\xe9\x24K\x20mN\x2f\x2bp\x2c\x23\x7ea",
+        // `export -p` of bash, CSV, and Java's properties.
+        r#"Zq9\"x<V&7w'é\$K mN/+p,#~a"#,
+        r#"Zq9""x<V&7w'é$K mN/+p,#~a"#,
+        r#"Zq9"x<V&7w'\u00E9$K mN/+p,\#~a"#,
     ] {
         assert_eq!(redactor.mask(&format!("no {writing}!")), "no ********!");
     }
