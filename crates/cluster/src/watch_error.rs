@@ -16,3 +16,13 @@ pub fn watch_error(error: &watcher::Error) -> String {
         }
     }
 }
+
+/// Whether a watch has failed as nobody lets us have it.
+pub fn is_watch_forbidden(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.is_forbidden(),
+        watcher::Error::WatchError(status) => status.is_forbidden(),
+        _ => false,
+    }
+}

@@ -82,7 +82,7 @@ pub(super) trait Adapter: Clone + Send + Sync + 'static {
     fn listed(&self) {}
 
     /// Not all are known, for this reason.
-    fn unlisted(&self, _why: &str) {}
+    fn unlisted(&self, _why: &str, _is_forbidden: bool) {}
 
     /// The resource with this UID is followed no longer.
     fn forget(&self, _uid: &str) {}

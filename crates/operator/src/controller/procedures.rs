@@ -164,10 +164,10 @@ impl Adapter for ProcedureReconciler {
         self.procedures.note_listed(&self.procedure);
     }
 
-    fn unlisted(&self, why: &str) {
+    fn unlisted(&self, why: &str, is_forbidden: bool) {
         self.procedures
             .coordination()
-            .note_unlisted(&self.procedure.name, why);
+            .note_unlisted(&self.procedure.name, why, is_forbidden);
     }
 
     async fn reconcile(

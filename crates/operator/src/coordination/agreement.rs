@@ -142,6 +142,8 @@ pub(super) struct Agreement {
     pub(super) conditions: BTreeMap<String, Condition>,
     /// Whether the release is being looked at, and may be acted on.
     pub(super) acts: bool,
+    /// Whether it goes, as its resource is being deleted.
+    pub(super) goes: bool,
     pub(super) standing: Option<Standing>,
     pub(super) wants: Vec<Want>,
     /// Whether these are all that it wants, as somebody has found who could tell.
@@ -157,6 +159,9 @@ pub(super) struct Agreement {
 impl Agreement {
     /// Why a run may not begin now, of this UID and name.
     pub(super) fn in_the_way(&self, (run, name): (&str, &str), is_exclusive: bool) -> Option<String> {
+        if self.goes {
+            return Some("its resource is being deleted".to_owned());
+        }
         let others = self.holders.iter().filter(|(uid, _)| *uid != run);
         let mut others = others.filter(|(_, other)| self.is_of_this(other));
         if let Some((_, other)) = others.find(|(_, other)| is_exclusive || other.is_exclusive) {

@@ -43,8 +43,8 @@ struct State {
     changed: BTreeSet<Key>,
     /// The procedures of which all runs are known.
     listed: BTreeSet<String>,
-    /// Why those of others are not.
-    unlisted: BTreeMap<String, String>,
+    /// Why those of others are not, and whether that is as nobody lets the operator list them.
+    unlisted: BTreeMap<String, (String, bool)>,
 }
 
 impl State {
@@ -142,7 +142,7 @@ impl Coordination {
         self.change(key, |agreement| {
             if agreement.resource.as_deref() != Some(resource) {
                 agreement.resource = Some(resource.to_owned());
-                agreement.standing = None;
+                (agreement.standing, agreement.goes) = (None, false);
             }
             agreement.acts = true;
             Wakes::Nobody
@@ -242,26 +242,32 @@ impl Coordination {
     }
 
     /// What the deletion of a resource with this UID waits for: its runs that were begun come to their ends first, with the steps that
-    /// follow in any case. Where runs can't be listed, nobody carries them out, and they are not waited for.
+    /// follow in any case. Where the operator is not let list runs, it carries none out, and they are not waited for.
+    ///
+    /// Once there is none, none of them begins any longer.
     pub(crate) fn before_deletion(&self, key: &Key, resource: &str) -> Option<String> {
-        let state = self.lock();
-        let agreement = state.agreements.get(key);
-        let mut holders = agreement
-            .into_iter()
-            .flat_map(|agreement| agreement.holders.values());
+        let mut state = self.lock();
+        let is_unknown = |procedure: &&Arc<Procedure>| {
+            let unlisted = state.unlisted.get(&procedure.name);
+            let is_forbidden = unlisted.is_some_and(|(_, is_forbidden)| *is_forbidden);
+            !state.listed.contains(&procedure.name) && !is_forbidden
+        };
+        if let Some(procedure) = self.procedures.iter().find(is_unknown) {
+            let kind = &procedure.run_kind;
+            let words = format!("it is not known yet whether a {kind} is under way");
+            return Some(match state.unlisted.get(&procedure.name) {
+                Some((why, _)) => format!("{words}: {why}"),
+                None => words,
+            });
+        }
+        let agreement = state.agreements.entry(key.clone()).or_default();
+        let mut holders = agreement.holders.values();
         let found = holders.find(|holder| holder.resource.as_deref().is_none_or(|of| of == resource));
         if let Some(holder) = found {
             return Some(format!("{} is under way, and comes to its end first", holder.run));
         }
-        let is_unknown = |procedure: &&Arc<Procedure>| {
-            let name = &procedure.name;
-            !state.listed.contains(name) && !state.unlisted.contains_key(name)
-        };
-        let procedure = self.procedures.iter().find(is_unknown)?;
-        Some(format!(
-            "it is not known yet whether a {} is under way",
-            procedure.run_kind
-        ))
+        agreement.goes = true;
+        None
     }
 
     /// The runs that were begun are looked at: something has happened to the resource.
@@ -310,6 +316,7 @@ impl Coordination {
                 (agreement.resource, agreement.standing) = (None, None);
                 agreement.wants.clear();
                 (agreement.is_settled, agreement.waits) = (false, false);
+                agreement.goes = false;
             }
             Wakes::Runs.only_if(is_this)
         });
@@ -344,10 +351,10 @@ impl Coordination {
     }
 
     /// The runs of a procedure can't be listed, for this reason. Releases and runs that wait for that say so.
-    pub(crate) fn note_unlisted(&self, procedure: &str, why: &str) {
+    pub(crate) fn note_unlisted(&self, procedure: &str, why: &str, is_forbidden: bool) {
         let mut state = self.lock();
-        let before = state.unlisted.insert(procedure.to_owned(), why.to_owned());
-        if before.as_deref() == Some(why) {
+        let found = (why.to_owned(), is_forbidden);
+        if state.unlisted.insert(procedure.to_owned(), found.clone()) == Some(found) {
             return;
         }
         let woken = state.barred();
@@ -365,7 +372,7 @@ impl Coordination {
             "it is not known yet whether a {kind} is under way, of which nothing else is done beside"
         );
         Some(match state.unlisted.get(&procedure.name) {
-            Some(why) => format!("{words}: {why}"),
+            Some((why, _)) => format!("{words}: {why}"),
             None => words,
         })
     }
@@ -413,8 +420,12 @@ impl Coordination {
     /// its record says.
     pub(crate) fn hold(&self, key: &Key, run: &str, holder: Holder, is_spent: bool) {
         self.change(key, |agreement| {
-            agreement.holders.insert(run.to_owned(), holder);
-            Wakes::Release.only_if(is_spent && agreement.passed_over.insert(run.to_owned()))
+            let resource = holder.resource.clone();
+            let before = agreement.holders.insert(run.to_owned(), holder);
+            // It may be for another resource than the one that is there.
+            let is_known_now = before.is_some_and(|before| before.resource != resource);
+            let is_spent = is_spent && agreement.passed_over.insert(run.to_owned());
+            Wakes::Release.only_if(is_spent || is_known_now)
         });
     }
 

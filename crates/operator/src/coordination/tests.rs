@@ -4,9 +4,13 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use steersman_chart::Values;
 use steersman_watches::procedure::{Change, Overlay, Procedure, RunHistory, Step, StepValues, Trigger, Work};
+use tokio_util::sync::CancellationToken;
 
 use super::agreement::Agreement;
-use super::{Answer, Asked, End, Gate, Held, Holder, LastValues, Standing, StepId, Want, Wanted, Wishes};
+use super::{
+    Answer, Asked, Coordination, End, Gate, Held, Holder, LastValues, Standing, StepId, Want, Wanted, Wishes,
+};
+use crate::dependents::{Dependents, Interests};
 
 fn map(value: Json) -> Values {
     value.as_object().cloned().unwrap_or_default()
@@ -412,4 +416,56 @@ fn a_change_is_made_by_another_run_where_the_last_one_was_kept_out() {
     agreement.ends.insert("1".to_owned(), end(true));
     assert_eq!(named(&agreement), "db-1");
     assert_ne!(what.text(0), what.text(1));
+}
+
+/// What is agreed on of a release, with one procedure.
+fn coordination() -> Coordination {
+    let config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+    let client = kube::Client::try_from(config).unwrap();
+    let dependents = Dependents::new(
+        client,
+        Interests::default(),
+        BTreeSet::new(),
+        CancellationToken::new(),
+    );
+    Coordination::new(vec![procedure("Backup", None, json!({}))], Arc::new(dependents))
+}
+
+#[tokio::test]
+async fn a_resource_goes_behind_its_runs_and_none_begins_after_that() {
+    let coordination = coordination();
+    let key = (None, "shop".to_owned());
+    drop(coordination.enter(&key, "uid"));
+    let why = |coordination: &Coordination| coordination.before_deletion(&key, "uid");
+    assert!(why(&coordination).unwrap().contains("not known yet"));
+    // That may be over in a moment.
+    coordination.note_unlisted("Backup", "no answer", false);
+    assert!(why(&coordination).unwrap().ends_with("no answer"));
+    coordination.note_listed("Backup");
+    let of = |resource: &str| Holder {
+        resource: Some(resource.to_owned()),
+        ..holder("run", false)
+    };
+    assert!(coordination.begin(&key, "run", holder("run", false)));
+    assert!(why(&coordination).unwrap().contains("run is under way"));
+    coordination.hold(&key, "run", of("former"), false);
+    assert_eq!(why(&coordination), None, "it is another resource's");
+    coordination.hold(&key, "run", of("uid"), false);
+    assert!(why(&coordination).is_some());
+    coordination.leave(&key, "run");
+    assert_eq!(why(&coordination), None);
+    assert!(!coordination.begin(&key, "late", holder("late", false)));
+    // One that is made again under its name is another one.
+    drop(coordination.enter(&key, "other"));
+    assert!(coordination.begin(&key, "late", holder("late", false)));
+}
+
+#[tokio::test]
+async fn no_deletion_waits_for_runs_that_the_operator_is_not_let_list() {
+    let coordination = coordination();
+    coordination.note_unlisted("Backup", "forbidden", true);
+    assert_eq!(
+        coordination.before_deletion(&(None, "shop".to_owned()), "uid"),
+        None
+    );
 }

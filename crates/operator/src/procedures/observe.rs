@@ -42,8 +42,8 @@ impl ProcedureReconciler {
             Some(record) => {
                 self.find_resource(session).await?;
                 observed.held = self.halted(session);
-                let is_going = session.is_resource_going();
-                observed.stop = observed.stop.or(is_going.then_some(Stop::Deleted));
+                let is_there = session.resource.is_some() && !session.is_resource_going();
+                observed.stop = observed.stop.or((!is_there).then_some(Stop::Deleted));
                 if record.is_over(&self.procedure) {
                     observed.stop = None;
                 }

@@ -128,7 +128,7 @@ pub enum Stop {
     Cancelled,
     /// The release has the value that it was made to bring.
     Unneeded,
-    /// Its resource is being deleted.
+    /// Its resource is being deleted, or is gone.
     Deleted,
     /// The time of all steps is over.
     Late,
@@ -149,7 +149,7 @@ impl Stop {
         match self {
             Self::Cancelled => "the run is cancelled",
             Self::Unneeded => "there is nothing to change any longer",
-            Self::Deleted => "its resource is being deleted",
+            Self::Deleted => "its resource is deleted",
             Self::Late => "the time of the run is over",
             Self::StepLate => "its time is over",
             Self::StepUnknown => "watches.yaml has no such step any longer",

@@ -290,6 +290,8 @@ impl Observer<'_> {
         };
         let answer = match known.filter(|_| asked.is_of_end) {
             _ if is_deployed => Answer::Done,
+            // What the release has besides is not known: what the resource says by now would come with it.
+            Some(_) if reached.is_none_or(|reached| reached.alone.is_some()) => kept_out(),
             Some(known) if known.values.has_to_take_off(wanted, &asked.put_there) => return Ok(None),
             Some(known) if known.values.has(wanted) => Answer::Done,
             _ => kept_out(),

@@ -109,7 +109,7 @@ fn is_lost(revision: Revision, revisions: &[Stored]) -> bool {
 }
 
 /// Whether Helm has uninstalled it, and kept its history.
-fn is_gone(stored: &Stored) -> bool {
+pub(super) fn is_gone(stored: &Stored) -> bool {
     use ReleaseStatus::{Uninstalled, Uninstalling};
     matches!(stored.record.info.status, Uninstalled | Uninstalling)
 }

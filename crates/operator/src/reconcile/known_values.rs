@@ -6,7 +6,7 @@ use std::sync::Arc;
 use steersman_model::{ReleaseStatus, weight_of};
 use steersman_watches::procedure::Overlay;
 
-use super::kept_up::{last_own, rendered_from_of, told_of_lost};
+use super::kept_up::{is_gone, last_in_effect, last_own, rendered_from_of, told_of_lost};
 use crate::coordination::LastValues;
 use crate::release::Stored;
 
@@ -35,7 +35,9 @@ impl KnownValues {
             Some(told) => Some(told.clone().into()),
             None => last_own(revisions).and_then(values_of),
         };
-        let of_others = newest.filter(|newest| !newest.is_signed() && newest.is_in_effect());
+        // One that is under way, or has failed, is in effect by none of its values.
+        let is_gone = newest.is_some_and(is_gone);
+        let of_others = last_in_effect(revisions).filter(|last| !is_gone && !last.is_signed());
         let deployed = match of_others {
             // What ours does not say is as it is now.
             Some(others) => {

@@ -190,6 +190,17 @@ pub enum Next {
     Never,
 }
 
+impl Next {
+    /// The same, and after this time at the latest, where it is not waited for something that is looked for in another way.
+    fn within(self, pause: Duration) -> Self {
+        match self {
+            Self::Period => Self::After(pause),
+            Self::After(after) => Self::After(after.min(pause)),
+            Self::Retry(_) | Self::Awaits(_) | Self::Never => self,
+        }
+    }
+}
+
 impl Reconciler {
     /// A reconciler for custom resources addressed by `resource`.
     pub fn new(shared: Shared, settings: Arc<ReconcileSettings>, resource: Resource) -> Self {
@@ -290,8 +301,13 @@ impl Reconciler {
         let key = session.key();
         let coordination = self.coordination.as_deref();
         let acting = coordination.map(|coordination| coordination.enter(&key, &session.owner.uid));
-        let outcome = Box::pin(self.converge_and_report(session, cache)).await;
+        let (release, namespace) = (session.release.clone(), session.owner.release_namespace.clone());
+        let mut outcome = Box::pin(self.converge_and_report(session, cache)).await;
         drop(acting);
+        let written = self.shared.release_index.written(&namespace, &release);
+        if let Some(pause) = cache.look_for_end(written) {
+            outcome.next = outcome.next.within(pause);
+        }
         outcome
     }
 

@@ -87,6 +87,8 @@ pub struct ReleaseCache {
     pub(super) kept_paths: Option<Arc<[String]>>,
     /// What was written when all revisions were read last, whoever has done that.
     read: Written,
+    /// How often somebody else was found at work with the release, in a row.
+    looks_for_end: u32,
     /// What was agreed on with runs of procedures when the release was observed last.
     pub(super) agreed: Agreed,
 }
@@ -231,6 +233,13 @@ impl KnownRelease {
         let other = deployed.filter(|deployed| last.is_none_or(|last| !Arc::ptr_eq(last, deployed)));
         last.into_iter().chain(other).map(Arc::as_ref).collect()
     }
+}
+
+/// Whether a revision is not the last one that is known, or is that, and somebody else was at work with it.
+fn is_after(revision: Revision, last: &LastRevision) -> bool {
+    use ReleaseStatus::{PendingInstall, PendingRollback, PendingUpgrade};
+    let was_open = matches!(last.status, PendingInstall | PendingUpgrade | PendingRollback);
+    revision > last.revision || revision == last.revision && last.inputs.is_none() && was_open
 }
 
 impl KnownRelease {
@@ -399,10 +408,26 @@ impl ReleaseCache {
     }
 
     /// Whether somebody has written a revision since all were read, as a watch tells: what is known may be out of date.
-    pub(super) fn is_overtaken_by(&self, Written { newest, late }: Written) -> bool {
-        let known = self.known.as_ref().and_then(|known| known.last.as_ref());
-        let is_newer = newest > known.map(|last| last.revision).max(self.read.newest);
-        known.is_some() && (is_newer || late != self.read.late)
+    pub(super) fn is_overtaken_by(&self, Written { newest, late, .. }: Written) -> bool {
+        let last = self.known.as_ref().and_then(|known| known.last.as_ref());
+        last.is_some_and(|last| {
+            let is_newer = newest > self.read.newest && newest.is_some_and(|newest| is_after(newest, last));
+            is_newer || late != self.read.late
+        })
+    }
+
+    /// When to look again where somebody else is at work with the release: its end changes nothing else, and whoever was left in the
+    /// middle of that has none.
+    pub(super) fn look_for_end(&mut self, written: Option<Written>) -> Option<Duration> {
+        let last = self.known.as_ref().and_then(|known| known.last.as_ref());
+        let pending = written.and_then(|written| written.pending).zip(last);
+        if !pending.is_some_and(|(pending, last)| is_after(pending, last)) {
+            self.looks_for_end = 0;
+            return None;
+        }
+        let pause = Duration::from_secs(1 << self.looks_for_end.min(6));
+        self.looks_for_end = self.looks_for_end.saturating_add(1);
+        Some(pause)
     }
 
     /// All revisions are read now; a watch has told that so much was written.

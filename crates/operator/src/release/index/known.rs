@@ -37,6 +37,8 @@ struct Namespace {
 pub struct Written {
     /// The newest revision that is not pending any longer.
     pub newest: Option<Revision>,
+    /// The newest one that is pending: somebody is at work with it, or was left in the middle of that.
+    pub pending: Option<Revision>,
     /// How often a revision was pending until there was a newer one: Helm may have put that in the place of another.
     pub late: u32,
 }
@@ -143,9 +145,16 @@ impl KnownSecrets {
     /// What was written of a release; `None` where nothing was.
     pub(super) fn written(&self, namespace: &str, release: &str) -> Option<Written> {
         let secrets = self.namespaces.get(namespace)?.releases.get(release)?;
-        let ended = secrets.known.iter().filter(|known| !known.is_pending);
+        let newest = |is_pending: bool| {
+            let all = secrets
+                .known
+                .iter()
+                .filter(|known| known.is_pending == is_pending);
+            all.filter_map(|known| known.name.revision()).max()
+        };
         Some(Written {
-            newest: ended.filter_map(|known| known.name.revision()).max(),
+            newest: newest(false),
+            pending: newest(true),
             late: secrets.late,
         })
     }
@@ -307,10 +316,15 @@ mod tests {
         let written = |newest: u32, late: u32| {
             Some(Written {
                 newest: Some(Revision(newest)),
+                pending: None,
                 late,
             })
         };
-        assert_eq!(known.written("a", "shop"), written(1, 0));
+        let pending = |number: u32, newest: u32| {
+            let pending = Some(Revision(number));
+            written(newest, 0).map(|written| Written { pending, ..written })
+        };
+        assert_eq!(known.written("a", "shop"), pending(2, 1));
         known.seen(second());
         known.seen(sighting("other", "other"));
         assert_eq!(known.written("a", "shop"), written(2, 0));
@@ -321,7 +335,7 @@ mod tests {
             ..third()
         });
         known.seen(sighting("sh.helm.release.v1.shop.v4", "fourth"));
-        assert_eq!(known.written("a", "shop"), written(4, 0));
+        assert_eq!(known.written("a", "shop"), pending(3, 4));
         known.seen(third());
         assert_eq!(known.written("a", "shop"), written(4, 1));
         known.seen(third());
