@@ -21,8 +21,8 @@ pub fn watch_error(error: &watcher::Error) -> String {
 pub fn is_watch_forbidden(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.is_forbidden(),
-        watcher::Error::WatchError(status) => status.is_forbidden(),
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status.is_forbidden(),
         _ => false,
     }
 }

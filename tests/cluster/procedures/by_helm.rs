@@ -341,8 +341,18 @@ async fn what_a_run_that_is_alone_has_put_there_comes_back_while_it_is_under_way
     let job = wait_job(&bench, "WebService", "first", "work", 1).await;
     assert_eq!(map(&bench).await["mode"], "down");
     // The end of the last one changes no object.
+    let chart = bench.folder.path().join("web");
+    let upgrade = [
+        "upgrade",
+        "shop",
+        chart.to_str().unwrap(),
+        "--namespace",
+        &bench.namespace,
+    ];
+    let values = ["--set", "message=helm", "--force-conflicts"];
     for _ in 0..3 {
-        helm_upgrade(&bench).await;
+        // It is refused while the operator is at work.
+        let _ = bench.cluster.helm(&[&upgrade[..], &values].concat()).await;
     }
     wait_map(&bench, "message", "helm").await;
     wait_map(&bench, "mode", "down").await;

@@ -142,8 +142,8 @@ pub(super) struct Agreement {
     pub(super) conditions: BTreeMap<String, Condition>,
     /// Whether the release is being looked at, and may be acted on.
     pub(super) acts: bool,
-    /// Whether it goes, as its resource is being deleted.
-    pub(super) goes: bool,
+    /// The UID of the resource with which it goes, as that is being deleted.
+    pub(super) goes: Option<String>,
     pub(super) standing: Option<Standing>,
     pub(super) wants: Vec<Want>,
     /// Whether these are all that it wants, as somebody has found who could tell.
@@ -159,7 +159,7 @@ pub(super) struct Agreement {
 impl Agreement {
     /// Why a run may not begin now, of this UID and name.
     pub(super) fn in_the_way(&self, (run, name): (&str, &str), is_exclusive: bool) -> Option<String> {
-        if self.goes {
+        if self.goes.is_some() && self.goes == self.resource {
             return Some("its resource is being deleted".to_owned());
         }
         let others = self.holders.iter().filter(|(uid, _)| *uid != run);

@@ -142,7 +142,7 @@ impl Coordination {
         self.change(key, |agreement| {
             if agreement.resource.as_deref() != Some(resource) {
                 agreement.resource = Some(resource.to_owned());
-                (agreement.standing, agreement.goes) = (None, false);
+                agreement.standing = None;
             }
             agreement.acts = true;
             Wakes::Nobody
@@ -266,7 +266,7 @@ impl Coordination {
         if let Some(holder) = found {
             return Some(format!("{} is under way, and comes to its end first", holder.run));
         }
-        agreement.goes = true;
+        agreement.goes = Some(resource.to_owned());
         None
     }
 
@@ -316,7 +316,6 @@ impl Coordination {
                 (agreement.resource, agreement.standing) = (None, None);
                 agreement.wants.clear();
                 (agreement.is_settled, agreement.waits) = (false, false);
-                agreement.goes = false;
             }
             Wakes::Runs.only_if(is_this)
         });
@@ -422,10 +421,11 @@ impl Coordination {
         self.change(key, |agreement| {
             let resource = holder.resource.clone();
             let before = agreement.holders.insert(run.to_owned(), holder);
-            // It may be for another resource than the one that is there.
-            let is_known_now = before.is_some_and(|before| before.resource != resource);
+            // For another resource than the one that is there, which may have waited for it.
+            let is_former = resource.is_some() && resource != agreement.resource;
+            let is_news = is_former && before.is_some_and(|before| before.resource != resource);
             let is_spent = is_spent && agreement.passed_over.insert(run.to_owned());
-            Wakes::Release.only_if(is_spent || is_known_now)
+            Wakes::Release.only_if(is_spent || is_news)
         });
     }
 
