@@ -1,15 +1,14 @@
 //! What procedures keep up behind revisions that Helm, failures and losses have put in the place of ours.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
-use steersman_testkit::cluster::OperatorProcess;
+use steersman_testkit::cluster::{ControlPlaneError, OperatorProcess};
 
 use super::gates::{NEW, PLAIN, next_chart};
 use super::values::{map, wait_map, with_procedures};
 use super::{awaited, begin, end_pod, released, runs, wait_job, wait_phase};
-use crate::bench::{Bench, condition};
+use crate::bench::{Bench, condition, copy};
 
 const RESIZE: &str = "  - name: resize
     on: {changed: [size], by: 1}
@@ -35,14 +34,15 @@ async fn helm_upgrade(bench: &Bench) {
 }
 
 pub(super) async fn helm(bench: &Bench, values: &[&str]) {
-    let chart = bench.folder.path().join("web");
+    upgrade(bench, "web", values).await.unwrap();
+}
+
+/// Helm upgrades the release to the chart in this folder of the bench.
+async fn upgrade(bench: &Bench, chart: &str, values: &[&str]) -> Result<String, ControlPlaneError> {
+    let chart = bench.folder.path().join(chart);
     let chart = chart.to_str().unwrap();
     let upgrade = ["upgrade", "shop", chart, "--namespace", &bench.namespace];
-    bench
-        .cluster
-        .helm(&[&upgrade[..], values].concat())
-        .await
-        .unwrap();
+    bench.cluster.helm(&[&upgrade[..], values].concat()).await
 }
 
 #[tokio::test]
@@ -341,18 +341,9 @@ async fn what_a_run_that_is_alone_has_put_there_comes_back_while_it_is_under_way
     let job = wait_job(&bench, "WebService", "first", "work", 1).await;
     assert_eq!(map(&bench).await["mode"], "down");
     // The end of the last one changes no object.
-    let chart = bench.folder.path().join("web");
-    let upgrade = [
-        "upgrade",
-        "shop",
-        chart.to_str().unwrap(),
-        "--namespace",
-        &bench.namespace,
-    ];
-    let values = ["--set", "message=helm", "--force-conflicts"];
     for _ in 0..3 {
         // It is refused while the operator is at work.
-        let _ = bench.cluster.helm(&[&upgrade[..], &values].concat()).await;
+        let _ = upgrade(&bench, "web", &["--set", "message=helm", "--force-conflicts"]).await;
     }
     wait_map(&bench, "message", "helm").await;
     wait_map(&bench, "mode", "down").await;
@@ -409,13 +400,6 @@ async fn what_procedures_keep_up_outlasts_an_upgrade_of_helms_that_ends_behind_a
     let chart = bench.folder.path().join("late");
     copy(&bench.folder.path().join("web"), &chart);
     std::fs::write(chart.join("templates/late.yaml"), LATE).unwrap();
-    let upgrade = [
-        "upgrade",
-        "shop",
-        chart.to_str().unwrap(),
-        "--namespace",
-        &bench.namespace,
-    ];
     let values = [
         "--set",
         "message=helm,size=7,mode=helm",
@@ -434,8 +418,7 @@ async fn what_procedures_keep_up_outlasts_an_upgrade_of_helms_that_ends_behind_a
         wait_map(&bench, "message", "two").await;
         end_pod(&bench, "late", "Succeeded", "").await;
     };
-    let arguments = [&upgrade[..], &values].concat();
-    let (ended, ()) = tokio::join!(bench.cluster.helm(&arguments), meanwhile);
+    let (ended, ()) = tokio::join!(upgrade(&bench, "late", &values), meanwhile);
     ended.unwrap();
     let again = json!({"metadata": {"annotations": {"example.com/wake": "now"}}});
     bench.patch_web("shop", again).await;
@@ -454,16 +437,4 @@ async fn what_procedures_keep_up_outlasts_an_upgrade_of_helms_that_ends_behind_a
     let expect = json!({"message": "two", "mode": "large", "size": "2"});
     assert_eq!(map, expect);
     operator.stop().await.unwrap();
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
-        if path.is_dir() {
-            copy(&path, &to.join(name));
-        } else {
-            std::fs::copy(&path, to.join(name)).unwrap();
-        }
-    }
 }
