@@ -48,7 +48,7 @@ pub use proof::{OWNER_UID_LABEL, is_kept, marked_uid, owner_uid};
 pub use request::{Cause, RequestError, is_forbidden};
 pub use schema_fault::{FaultKind, SchemaFault};
 pub use too_large::is_too_large;
-pub use watch_error::{is_watch_forbidden, watch_error};
+pub use watch_error::{watch_error, watch_refusal};
 
 /// The target of spans that are for traces alone.
 pub const TRACE: &str = "trace";

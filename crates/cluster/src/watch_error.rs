@@ -17,12 +17,14 @@ pub fn watch_error(error: &watcher::Error) -> String {
     }
 }
 
-/// Whether a watch has failed as nobody lets us have it.
-pub fn is_watch_forbidden(error: &watcher::Error) -> bool {
+/// The HTTP code with which a watch was refused; `None` where it has failed in another way.
+pub fn watch_refusal(error: &watcher::Error) -> Option<u16> {
+    use watcher::Error::{InitialListFailed, WatchError, WatchFailed, WatchStartFailed};
     match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => status.is_forbidden(),
-        _ => false,
+        InitialListFailed(kube::Error::Api(status))
+        | WatchStartFailed(kube::Error::Api(status))
+        | WatchFailed(kube::Error::Api(status))
+        | WatchError(status) => Some(status.code),
+        _ => None,
     }
 }

@@ -9,7 +9,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use steersman_cluster::discovery::Resource;
-use steersman_cluster::watch_error;
+use steersman_cluster::{watch_error, watch_refusal};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -134,7 +134,8 @@ impl Feed {
                     }
                 }
                 Err(error) => {
-                    let is_forbidden = is_forbidden(&error);
+                    // Who looks may not look any longer.
+                    let is_forbidden = matches!(watch_refusal(&error), Some(401 | 403));
                     let error = watch_error(&error);
                     let was_open = std::mem::take(&mut is_open);
                     self.change(|state| {
@@ -148,15 +149,6 @@ impl Feed {
             }
         }
     }
-}
-
-/// Whether who looks may not look any longer.
-fn is_forbidden(error: &watcher::Error) -> bool {
-    use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
-    let (InitialListFailed(source) | WatchStartFailed(source) | WatchFailed(source)) = error else {
-        return false;
-    };
-    matches!(source, kube::Error::Api(status) if matches!(status.code, 401 | 403))
 }
 
 fn key(place: usize, object: &DynamicObject) -> Option<Key> {

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject};
 use kube::runtime::watcher::{self, Event};
 use steersman_cluster::client::PAGE;
-use steersman_cluster::{is_watch_forbidden, watch_error};
+use steersman_cluster::{watch_error, watch_refusal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -134,7 +134,7 @@ impl<A: Adapter> Controller<A> {
             }
             Err(error) => {
                 self.note_listed(scope);
-                let is_forbidden = is_watch_forbidden(&error);
+                let is_forbidden = watch_refusal(&error) == Some(403);
                 let error = watch_error(&error);
                 if self.unknown.contains(&scope.cloned()) {
                     self.adapter.unlisted(&error, is_forbidden);
