@@ -324,16 +324,16 @@ impl Want {
 impl Wanted {
     /// What tells the run from others of its procedure: the first one for that, or another one after it.
     pub(crate) fn text(&self, round: u32) -> String {
-        match self {
-            Self::Gate(text) if round == 0 => format!("before {text}"),
-            Self::Gate(text) => format!("before {text} {round}"),
+        let first = match self {
+            Self::Gate(text) => format!("before {text}"),
             Self::Change(Change { from, to }, generation) => {
                 let [from, to] = [from, to].map(Json::to_string);
-                match round {
-                    0 => format!("on {from} {to} {generation}"),
-                    _ => format!("on {from} {to} {generation} {round}"),
-                }
+                format!("on {from} {to} {generation}")
             }
+        };
+        match round {
+            0 => first,
+            _ => format!("{first} {round}"),
         }
     }
 }

@@ -68,12 +68,10 @@ impl ProcedureReconciler {
                 };
                 observed.held = self.held(session);
                 let is_made_by_itself = session.run.annotation(TRIGGER) == Some(ON);
-                if observed.refused.is_none() && self.has_nothing_to_change(session) {
-                    if is_made_by_itself {
-                        observed.stop.get_or_insert(Stop::Unneeded);
-                    } else {
-                        observed.refused = Some(self.nothing_to_change(session));
-                    }
+                match self.nothing_to_change(session) {
+                    Some(_) if observed.refused.is_some() => {}
+                    Some(_) if is_made_by_itself => _ = observed.stop.get_or_insert(Stop::Unneeded),
+                    nothing => observed.refused = observed.refused.or(nothing),
                 }
             }
         }
@@ -155,20 +153,15 @@ impl ProcedureReconciler {
         None
     }
 
-    /// Whether the release has the value that the resource says by now, which runs of the procedure change.
-    fn has_nothing_to_change(&self, session: &Session) -> bool {
-        let resource = session.resource.as_ref();
-        let standing = self.standing(session).zip(resource);
-        let is_current =
-            standing.is_some_and(|(standing, resource)| standing.generation == resource.metadata.generation);
-        is_current && self.procedure.on.is_some() && self.change_of(session).is_none()
-    }
-
-    fn nothing_to_change(&self, session: &Session) -> String {
-        let trigger = self.procedure.on.as_ref();
-        let path = trigger.map_or("", |trigger| trigger.path.as_str());
-        let words = self.resource_words(&session.run.resource);
-        format!("there is nothing to change: `{path}` is what {words} says")
+    /// That the release has the value that the resource says by now, which runs of the procedure change.
+    fn nothing_to_change(&self, session: &Session) -> Option<String> {
+        let standing = self.standing(session)?;
+        let is_current = standing.generation == session.resource.as_ref()?.metadata.generation;
+        let path = &self.procedure.on.as_ref()?.path;
+        (is_current && self.change_of(session).is_none()).then(|| {
+            let words = self.resource_words(&session.run.resource);
+            format!("there is nothing to change: `{path}` is what {words} says")
+        })
     }
 
     /// How the release of its resource stands, as far as that is known.

@@ -14,7 +14,7 @@ use crate::job_secrets::{JobSecrets, places_of, redactor_of, redactor_of_pod};
 
 /// Stands for the words of a hook of which nobody knows what is secret in them.
 pub(super) const UNSHOWN: &str = "what it has said is not shown: a Secret that it names can't be read, was not there when it was \
-                                  made, or was changed since";
+                                  made, or was changed since, or its pod was given others";
 
 impl Applier {
     /// Notes on the Job or Pod that is about to be made which Secrets it has something of, and what they hold. Without the note, or
