@@ -17,7 +17,7 @@ use steersman_testkit::kstatus_judge::KstatusJudge;
 use crate::bench::{Bench, PATIENCE, condition, wait_until};
 use crate::faults::lane::Lane;
 use crate::hooks::{finish_job, finish_job_of};
-use crate::procedures::{awaited, end_pod, put_procedures, wait_job};
+use crate::procedures::{awaited, begin, end_pod, put_procedures, wait_job};
 use crate::watched::Watched;
 
 const PAGE: &str = "docs/reference/status.md";
@@ -553,7 +553,9 @@ async fn what_comes_before_an_upgrade_is_told_of() {
     };
     let bench = moments.bench();
     let backup = "  - {name: backup, job: procedures/job.yaml, before: {upgrade: true}}\n";
-    put_procedures(bench, &["WebBackup"], backup).await;
+    let other = "  - name: move\n    steps: [{name: copy, job: procedures/job.yaml}]\n    finally: [{name: unlock, job: \
+                 procedures/job.yaml}]\n";
+    put_procedures(bench, &["WebBackup", "WebMove"], &format!("{backup}{other}")).await;
     moments.lane.start().await;
     moments.apply(json!({"replicas": 0})).await;
     moments.at("deployed and ready").await;
@@ -563,6 +565,14 @@ async fn what_comes_before_an_upgrade_is_told_of() {
     let job = wait_job(bench, "WebBackup", &run, "job", 1).await;
     end_pod(bench, &job, "Failed", "disk full").await;
     moments.at("that run has not succeeded").await;
+
+    begin(bench, "WebMove", "away", json!({})).await;
+    wait_job(bench, "WebMove", "away", "copy", 1).await;
+    bench.delete_web("shop").await;
+    let unlock = wait_job(bench, "WebMove", "away", "unlock", 1).await;
+    moments.at("runs of its procedures have to end first").await;
+    end_pod(bench, &unlock, "Succeeded", "").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
     moments.lane.stop().await;
 }
 

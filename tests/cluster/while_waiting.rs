@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::api::{DeleteParams, DynamicObject, ObjectMeta, Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::Fault;
 
@@ -309,6 +309,7 @@ async fn a_hook_that_runs_counts_although_hooks_are_left_out_meanwhile() {
     operator.stop().await.unwrap();
 }
 
+/// The hook has failed with its own Job. The other one is neither waited for nor touched.
 #[tokio::test]
 async fn a_job_of_the_same_name_is_not_waited_for() {
     let Some(bench) = bench("a_job_of_the_same_name").await else {
@@ -328,15 +329,26 @@ async fn a_job_of_the_same_name_is_not_waited_for() {
     jobs.delete("shop-up-job", &at_once).await.unwrap();
     bench.wait_gone(&jobs, "shop-up-job").await;
     bench.create(&jobs, another).await;
+    let other = job(&bench, "shop-up").await.metadata;
     signal(&operator, "-CONT").await;
+    bench
+        .wait("what stands in its way", &bench.webs(), "shop", |web| {
+            let (_, _, message) = condition(web, "ReleaseFailed")?;
+            message.contains("is not of this release").then_some(())
+        })
+        .await;
+    let now = job(&bench, "shop-up").await.metadata;
+    let marks = |of: &ObjectMeta| (of.uid.clone(), of.labels.clone(), of.annotations.clone());
+    assert_eq!(marks(&now), marks(&other));
+    assert!(now.deletion_timestamp.is_none());
+    jobs.delete("shop-up-job", &at_once).await.unwrap();
+    let own = |job: &Value| {
+        let run = job.pointer("/metadata/annotations/steersman.dev~1hook-run");
+        run.map(|_| ())
+    };
+    bench.wait("the next try", &jobs, "shop-up-job", own).await;
+    finish_job_of(&bench, "shop-up", "Complete").await;
     bench.wait_revision("shop", 1).await;
-    assert!(
-        job(&bench, "shop-up")
-            .await
-            .metadata
-            .labels
-            .is_none_or(|all| { !all.contains_key("steersman.dev/owner-uid") })
-    );
     operator.stop().await.unwrap();
 }
 
