@@ -352,7 +352,10 @@ async fn what_a_run_that_is_alone_has_put_there_comes_back_while_it_is_under_way
     let web = bench.webs().get("shop").await.unwrap();
     assert_eq!(web.data["status"]["overlay"], json!({"mode": "down"}));
 
-    // Another chart waits for its backup, and so for the end of the run.
+    // Another chart waits for its backup, and so for the end of the run. Helm does nothing beside a revision that is pending.
+    while bench.revisions().await.iter().any(|one| one.contains("pending")) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     operator.kill().await.unwrap();
     helm_upgrade(&bench).await;
     let (old, new) = NEW;
@@ -391,15 +394,64 @@ spec:
       containers: [{name: main, image: none}]
 ";
 
+/// A chart that is the release's, and has the hook.
+fn late_chart(bench: &Bench) {
+    let chart = bench.folder.path().join("late");
+    copy(&bench.folder.path().join("web"), &chart);
+    std::fs::write(chart.join("templates/late.yaml"), LATE).unwrap();
+}
+
+/// Waits until Helm waits for the hook.
+async fn wait_late(bench: &Bench) {
+    let jobs = super::jobs(bench);
+    let is_there = |job: &serde_json::Value| job.get("metadata").map(drop);
+    bench.wait("the hook", &jobs, "late", is_there).await;
+}
+
+/// Nothing of ours is left that says what the release has, and Helm has not ended: the last step puts no more there than values.
+#[tokio::test]
+async fn the_last_steps_of_a_run_bring_nothing_before_its_gate_while_helm_is_at_work() {
+    let kinds = ["WebService", "WebBackup"];
+    let Some(bench) = with_procedures("procedurepending", &kinds, &format!("{ALONE}{PLAIN}")).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    begin(&bench, "WebService", "first", json!({})).await;
+    let job = wait_job(&bench, "WebService", "first", "work", 1).await;
+    operator.kill().await.unwrap();
+    let few = ["--force-conflicts", "--history-max=1", "--set"];
+    for number in 0..3 {
+        let message = format!("message=helm{number}");
+        helm(&bench, &[&few[..], &[&message]].concat()).await;
+    }
+    bench.apply_web("shop", json!({"message": "two"})).await;
+    let late = [&few[..], &["message=late", "--timeout=10m"]].concat();
+    late_chart(&bench);
+    let meanwhile = async {
+        wait_late(&bench).await;
+        let operator = bench.ready_operator().await;
+        end_pod(&bench, &job, "Succeeded", "").await;
+        wait_phase(&bench, "WebService", "first", "Succeeded").await;
+        let backup = awaited(&bench, "").await;
+        let job = wait_job(&bench, "WebBackup", &backup, "job", 1).await;
+        assert_eq!(map(&bench).await["message"], "late");
+        end_pod(&bench, "late", "Succeeded", "").await;
+        end_pod(&bench, &job, "Succeeded", "").await;
+        wait_map(&bench, "message", "two").await;
+        operator.stop().await.unwrap();
+    };
+    let (ended, ()) = tokio::join!(upgrade(&bench, "late", &late), meanwhile);
+    ended.unwrap();
+}
+
+/// Helm writes what it does over what was done meanwhile.
 /// Helm writes what it does over what was done meanwhile.
 #[tokio::test]
 async fn what_procedures_keep_up_outlasts_an_upgrade_of_helms_that_ends_behind_another_revision() {
     let Some((bench, operator)) = resized("procedurelate").await else {
         return;
     };
-    let chart = bench.folder.path().join("late");
-    copy(&bench.folder.path().join("web"), &chart);
-    std::fs::write(chart.join("templates/late.yaml"), LATE).unwrap();
+    late_chart(&bench);
     let values = [
         "--set",
         "message=helm,size=7,mode=helm",
@@ -407,11 +459,7 @@ async fn what_procedures_keep_up_outlasts_an_upgrade_of_helms_that_ends_behind_a
         "--timeout=10m",
     ];
     let meanwhile = async {
-        bench
-            .wait("the hook", &super::jobs(&bench), "late", |job| {
-                job.get("metadata").map(drop)
-            })
-            .await;
+        wait_late(&bench).await;
         bench
             .apply_web("shop", json!({"message": "two", "size": 2}))
             .await;
