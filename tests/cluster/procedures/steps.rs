@@ -243,7 +243,17 @@ async fn the_last_steps_follow_before_a_resource_is_deleted() {
             message.contains("WebRestore first").then_some(message)
         })
         .await;
-    assert!(said.contains("comes to its end first"), "{said}");
+    let expected = "the resource is being deleted; WebRestore first is under way, and comes to its end first";
+    assert_eq!(said, expected);
+    // A word that nobody knows is no reason to wait.
+    let policy = |word: &str| json!({"metadata": {"annotations": {"steersman.dev/deletion-policy": word}}});
+    bench.patch_web("shop", policy("keep")).await;
+    bench
+        .wait("the refusal", &bench.webs(), "shop", |web| {
+            condition(web, "Ready").filter(|(_, reason, _)| reason == "UninstallError")
+        })
+        .await;
+    bench.patch_web("shop", policy("delete")).await;
     let there = bench.config_maps().get_opt("shop-map").await.unwrap();
     assert!(there.is_some(), "the release is there until then");
     end_pod(&bench, &unlock, "Succeeded", "").await;

@@ -273,10 +273,10 @@ impl ProcedureRecord {
         self.failure.is_some() || procedure.steps.iter().all(|step| self.has_ended(&step.name))
     }
 
-    /// Whether the step that is under way is one of those.
+    /// Whether the step that is under way, or comes next, is one of those.
     pub fn is_finishing(&self, procedure: &Procedure) -> bool {
-        let open = self.open();
-        open.is_some_and(|open| procedure.finally.iter().any(|step| step.name == open.name))
+        let is_last = |open: &StepRecord| procedure.finally.iter().any(|step| step.name == open.name);
+        self.open().map_or_else(|| self.is_over(procedure), is_last)
     }
 
     /// The Job of the step that is under way is this one.

@@ -258,11 +258,14 @@ impl Reconciler {
 
     /// Runs of the resource come to their ends before it goes, and others that depend on it are deleted before.
     fn needed(&self, session: &Session) -> ControlFlow<End> {
+        // What becomes of its objects is another question.
+        let report =
+            |why: String| ReleaseReport::UninstallingAfter(format!("the resource is being deleted; {why}"));
         if let Some(coordination) = &self.coordination {
             let key = session.key();
             if let Some(run) = coordination.before_deletion(&key, &session.owner.uid) {
                 coordination.rouse_runs(&key);
-                return end(ReleaseReport::UninstallingAfter(run), Next::Period);
+                return end(report(run), Next::Period);
             }
         }
         let references = &self.shared.references;
@@ -273,7 +276,7 @@ impl Reconciler {
             ),
             NeededBy::Known(others) => (told_needed(session, &others), Next::Period),
         };
-        end(ReleaseReport::UninstallingAfter(what), next)
+        end(report(what), next)
     }
 
     /// A release waits for a hook. That is said again where a pause has said something else meanwhile.

@@ -248,11 +248,12 @@ impl Observer<'_> {
         if !session.deleting() {
             return Others::Free;
         }
-        if session.deletion_policy() == DeletionPolicy::Orphan {
-            return match self.runs(session) {
-                None => Others::Free,
-                Some(_) => Others::GoFirst,
-            };
+        match session.deletion_policy() {
+            // Nothing is deleted, and that is said at once.
+            DeletionPolicy::Unclear => return Others::Free,
+            DeletionPolicy::Orphan if self.runs(session).is_none() => return Others::Free,
+            DeletionPolicy::Orphan => return Others::GoFirst,
+            DeletionPolicy::Delete => {}
         }
         let references = self.dependencies.references;
         match references.needed_by(&session.owner.uid, &own_id(session)) {

@@ -26,7 +26,7 @@ pub enum ReleaseReport {
     Failed(Failure),
     /// The release is being removed; these objects are still there, as far as that is known.
     Uninstalling(Vec<String>),
-    /// The release is being removed, once this has ended, for people.
+    /// The release is being removed once something else has ended: what is done, for people.
     UninstallingAfter(String),
     /// Nothing was done, as the resource asks for.
     Paused,

@@ -254,10 +254,9 @@ pub(super) fn uninstalling_conditions(blockers: &[String]) -> Vec<ConditionChang
     going(conditions, message)
 }
 
-/// The release goes, once a hook has ended.
-pub(super) fn uninstalling_after_conditions(what: &str) -> Vec<ConditionChange> {
-    let message = limited(&format!("the release is being uninstalled; {what}"));
-    going(of_helm_operator(), message)
+/// The release goes, once something else has ended.
+pub(super) fn uninstalling_after_conditions(message: &str) -> Vec<ConditionChange> {
+    going(of_helm_operator(), limited(message))
 }
 
 fn going(mut conditions: Vec<ConditionChange>, message: String) -> Vec<ConditionChange> {

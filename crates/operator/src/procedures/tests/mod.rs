@@ -286,6 +286,11 @@ fn what_follows_in_any_case_follows_where_nobody_knows_what_was_done() {
     assert_eq!(record.open().unwrap().name, "clean");
     assert_eq!(Phase::of(Some(&record), &procedure(0)), Phase::Finishing);
     record.note_outcome(Outcome::Succeeded, None, at(1));
+    assert_eq!(
+        Phase::of(Some(&record), &procedure(0)),
+        Phase::Finishing,
+        "between two steps, too"
+    );
     record.advance(&procedure(0), None, at(2));
     assert_eq!(Phase::of(Some(&record), &procedure(0)), Phase::Failed);
     assert_eq!(record.failure.as_deref(), Some(UNKNOWN));

@@ -398,6 +398,7 @@ impl Uninstall<'_> {
             && let Some(wait) = error.awaited()
         {
             let words = session.redactor.mask_own(&wait.to_string());
+            let words = format!("the release is being uninstalled; {words}");
             let report = ReleaseReport::UninstallingAfter(words);
             session.announce_more(&report, (self.now)()).await?;
         }
