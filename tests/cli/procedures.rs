@@ -205,6 +205,10 @@ fn a_bundle_owns_the_runs() {
     assert!(stdout.contains("`bundle` is sound"), "{stdout}");
     assert!(!stdout.contains("there is no example"), "{stdout}");
     let version = read(&project, SERVICE_VERSION);
+    assert_eq!(
+        version["metadata"]["annotations"]["capabilities"],
+        "Full Lifecycle"
+    );
     let owned = version["spec"]["customresourcedefinitions"]["owned"]
         .as_array()
         .unwrap();

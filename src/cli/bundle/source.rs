@@ -10,7 +10,8 @@ use steersman_chart::Chart;
 use steersman_chart::survey::{HookUse, Survey};
 use steersman_model::Environment;
 use steersman_project::bundle::{
-    ChartFacts, Manifests, ResourceReference, base, is_package_name, service_version_file, to_yaml,
+    CapabilityLevel, ChartFacts, Manifests, ResourceReference, base, is_package_name, service_version_file,
+    to_yaml,
 };
 
 use super::super::Failure;
@@ -68,7 +69,9 @@ impl Places<'_> {
     pub(super) fn read(&self, environment: &Environment) -> Result<Source, Failure> {
         let mut project = Project::read()?;
         let is_project = self.input.is_none() && self.deploy.is_none();
-        let charts = if is_project { charts() } else { Vec::new() };
+        let entries = if is_project { entries() } else { Vec::new() };
+        let charts = charts(&entries);
+        let new_base = |package: &str| base(package, &facts(&charts), CapabilityLevel::of(&entries));
         let mut written = Vec::new();
         let objects = match (self.input, self.deploy) {
             (Some(path), _) if path == Path::new("-") => read_input()?,
@@ -82,7 +85,7 @@ impl Places<'_> {
             }
             (None, None) if self.has_layout() => {
                 if let Some(package) = self.package.or(project.name.as_deref()) {
-                    written = self.complete(package, &charts)?;
+                    written = self.complete(package, || new_base(package))?;
                 }
                 kustomize(&self.kustomize)?
             }
@@ -117,7 +120,7 @@ impl Places<'_> {
         check_package(&package)?;
         let base = match self.base_of(&package)? {
             Some(base) => Some(base),
-            None if is_project => Some(base(&package, &facts(&charts))),
+            None if is_project => Some(new_base(&package)),
             None => None,
         };
         Ok(Source {
@@ -153,12 +156,12 @@ impl Places<'_> {
 
     /// Writes what a build of the kustomize folder needs and lacks: the base, which people may edit then, and the
     /// kustomization.
-    fn complete(&self, package: &str, charts: &[Watched]) -> Result<Vec<PathBuf>, Failure> {
+    fn complete(&self, package: &str, new_base: impl FnOnce() -> Value) -> Result<Vec<PathBuf>, Failure> {
         check_package(package)?;
         let mut written = Vec::new();
         let path = self.base_file(package);
         if files::read_if_there(&path)?.is_none() {
-            files::write(&path, &to_yaml(&base(package, &facts(charts))))?;
+            files::write(&path, &to_yaml(&new_base()))?;
             written.push(path);
         }
         if !has_kustomization(&self.kustomize) {
@@ -290,15 +293,22 @@ struct Watched {
     chart: Chart,
 }
 
-/// The charts of watches.yaml. One that can't be read says nothing about the operator.
-fn charts() -> Vec<Watched> {
+/// The entries of watches.yaml; none where that can't be read.
+fn entries() -> Vec<Value> {
     let text = files::read_if_there(Path::new("watches.yaml"))
         .ok()
         .flatten()
         .unwrap_or_default();
-    let watches = steersman_yaml::to_json(&text).unwrap_or_default();
-    let entries = watches.as_array().into_iter().flatten();
+    match steersman_yaml::to_json(&text) {
+        Ok(Value::Array(entries)) => entries,
+        _ => Vec::new(),
+    }
+}
+
+/// The charts of the entries. One that can't be read says nothing about the operator.
+fn charts(entries: &[Value]) -> Vec<Watched> {
     entries
+        .iter()
         .filter_map(|entry| {
             let field = |key: &str| Some(entry.get(key)?.as_str()?.to_owned());
             Some(Watched {

@@ -26,6 +26,39 @@ pub struct ChartFacts {
     pub oldest_kubernetes: Option<String>,
 }
 
+/// How much of the life of what it runs an operator takes care of, in the words of the Operator Lifecycle Manager.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CapabilityLevel {
+    /// It installs, and changes what is installed.
+    #[default]
+    BasicInstall,
+    /// Besides, what is done with it then: backups, restores, changes of its size.
+    FullLifecycle,
+}
+
+impl CapabilityLevel {
+    /// That of an operator with these entries of watches.yaml: the last one where each of them has procedures.
+    pub fn of(entries: &[Value]) -> Self {
+        let has_procedures = |entry: &Value| {
+            let procedures = entry.get("procedures").and_then(Value::as_array);
+            procedures.is_some_and(|procedures| !procedures.is_empty())
+        };
+        if !entries.is_empty() && entries.iter().all(has_procedures) {
+            Self::FullLifecycle
+        } else {
+            Self::BasicInstall
+        }
+    }
+
+    /// As it stands in the annotation `capabilities`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BasicInstall => "Basic Install",
+            Self::FullLifecycle => "Full Lifecycle",
+        }
+    }
+}
+
 impl From<&Metadata> for ChartFacts {
     fn from(metadata: &Metadata) -> Self {
         let is_page = |url: &&String| url.starts_with("https://") || url.starts_with("http://");
@@ -53,7 +86,7 @@ impl From<&Metadata> for ChartFacts {
 
 /// A base for a package that has none: complete but for what only its keepers know, with the fields that operator-sdk
 /// writes. Modes are left out, as they follow from the Deployment; what is written here restricts them.
-pub fn base(package: &str, charts: &[ChartFacts]) -> Value {
+pub fn base(package: &str, charts: &[ChartFacts], level: CapabilityLevel) -> Value {
     let name = display_name(package);
     let mut spec = json!({
         "apiservicedefinitions": {},
@@ -86,7 +119,7 @@ pub fn base(package: &str, charts: &[ChartFacts]) -> Value {
         "apiVersion": "operators.coreos.com/v1alpha1",
         "kind": "ClusterServiceVersion",
         "metadata": {
-            "annotations": {"alm-examples": "[]", "capabilities": "Basic Install"},
+            "annotations": {"alm-examples": "[]", "capabilities": level.as_str()},
             "name": format!("{package}.v0.0.0"),
             "namespace": "placeholder",
         },
@@ -180,7 +213,8 @@ fn lower_bound(constraint: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ChartFacts, base, lower_bound};
+    use super::{CapabilityLevel, ChartFacts, base, lower_bound};
+    use serde_json::json;
     use steersman_chart::{Maintainer, Metadata};
 
     #[test]
@@ -207,7 +241,7 @@ mod tests {
                     ..ChartFacts::default()
                 })
                 .collect();
-            base("a", &facts)["spec"]["minKubeVersion"].clone()
+            base("a", &facts, CapabilityLevel::default())["spec"]["minKubeVersion"].clone()
         };
         assert_eq!(oldest(&[]), "1.27.0");
         assert_eq!(oldest(&["1.19.0"]), "1.27.0");
@@ -234,7 +268,13 @@ mod tests {
             kube_version: ">=1.28".to_owned(),
             ..Metadata::default()
         };
-        let base = base("my-cache", &[ChartFacts::from(&metadata)]);
+        let entries = [
+            json!({"kind": "Cache", "procedures": [{"name": "backup"}]}),
+            json!({"kind": "Other"}),
+        ];
+        let level = CapabilityLevel::of(&entries);
+        let base = base("my-cache", &[ChartFacts::from(&metadata)], level);
+        assert_eq!(base["metadata"]["annotations"]["capabilities"], "Basic Install");
         let spec = &base["spec"];
         assert_eq!(base["metadata"]["name"], "my-cache.v0.0.0");
         assert_eq!(spec["displayName"], "My Cache");

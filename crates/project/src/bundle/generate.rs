@@ -154,7 +154,7 @@ pub fn generate(mut manifests: Manifests, request: &Request) -> Result<Bundle, B
     let base = match (manifests.service_version(&request.package), &request.base) {
         (Some(found), _) => found.clone(),
         (None, Some(given)) => given.clone(),
-        (None, None) => base::base(&request.package, &[]),
+        (None, None) => base::base(&request.package, &[], base::CapabilityLevel::default()),
     };
     let version = version(request, &base)?;
     let permissions = permissions::divide(&manifests, &request.extra_service_accounts);

@@ -47,7 +47,7 @@ mod upgrade;
 pub mod validate;
 mod value;
 
-pub use base::{ChartFacts, base};
+pub use base::{CapabilityLevel, ChartFacts, base};
 pub use error::BundleError;
 pub use generate::{Bundle, Request, generate};
 pub use images::{image_names, pin_images};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use steersman_chart::Chart;
 use steersman_project::CustomKind;
 use steersman_project::bundle::validate::{Optional, Severity, validate};
-use steersman_project::bundle::{ChartFacts, base};
+use steersman_project::bundle::{CapabilityLevel, ChartFacts, base};
 use steersman_project::definition::{Definition, Options};
 use steersman_testkit::bundle_judge::BundleJudge;
 use steersman_testkit::corpus::{Expectation, root_or_skip};
@@ -71,7 +71,11 @@ fn project_of(chart: &Chart) -> Vec<Value> {
         .filter(|object| !replaced.contains(&object["kind"].as_str().unwrap_or_default()))
         .collect();
     objects.push(definition.value().clone());
-    objects.push(base("cache-operator", &[ChartFacts::from(chart.metadata())]));
+    objects.push(base(
+        "cache-operator",
+        &[ChartFacts::from(chart.metadata())],
+        CapabilityLevel::default(),
+    ));
     let spec = Value::Object(chart.values().clone());
     objects.push(json!({
         "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": {"name": "sample"}, "spec": spec,

@@ -1,7 +1,7 @@
 //! One version after the other, and the base that people edit.
 
 use serde_json::{Value, json};
-use steersman_project::bundle::{BundleError, Manifests, Replaces, Request, base, generate};
+use steersman_project::bundle::{BundleError, CapabilityLevel, Manifests, Replaces, Request, base, generate};
 
 use crate::{bundle_of, objects, of_kind, request};
 
@@ -99,7 +99,7 @@ fn a_project_without_a_base_gets_one() {
     let mut objects = objects();
     objects.retain(|object| object["kind"] != "ClusterServiceVersion");
     let request = Request {
-        base: Some(base("cache-operator", &[])),
+        base: Some(base("cache-operator", &[], CapabilityLevel::default())),
         version: None,
         ..request()
     };
