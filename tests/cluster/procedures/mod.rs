@@ -9,6 +9,7 @@ mod gates;
 mod gates_after_failures;
 mod gates_of_lookups;
 mod gates_of_sources;
+mod refused;
 mod schedules;
 mod steps;
 mod unmarked;

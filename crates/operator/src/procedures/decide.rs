@@ -74,7 +74,8 @@ fn state_of_step(seen: Seen, stop: Option<Stop>) -> RunState {
             RunState::Come(Outcome::Failed(stop.words().to_owned()))
         }
         (Seen::Made(uid), _) => RunState::Unnoted(uid),
-        (Seen::Running(_), Some(_)) => RunState::Unstopped,
+        // Whoever deletes a Job stops it: its finalizer keeps the pods from going with it.
+        (Seen::Running(_), Some(_)) | (Seen::Deleted, _) => RunState::Unstopped,
         (Seen::NotMade, None) => RunState::Unmade,
         (Seen::Running(what), None) => RunState::Waiting(what),
         (Seen::Gone { idempotent: true }, None) => RunState::Lost,

@@ -15,7 +15,7 @@ use steersman_watches::values::EntryValues;
 use tokio::sync::Notify;
 
 use super::known::{End, Key, Known, KnownResource, KnownRun, Marks, Plan};
-use super::report::{Phase, RECORD};
+use super::report::{Phase, RECORD, cut};
 use super::subject::{LONGEST_REQUEST, Run};
 use super::work::{Making, Work};
 use crate::coordination::Coordination;
@@ -139,8 +139,14 @@ impl Procedures {
                 .and_then(|before| before.plans.get(place).cloned());
             self.learnt(plan.unwrap_or_default(), procedure, object, values.as_ref())
         });
+        let request = annotation(RUN)
+            .map(|text| request_of(&text, &self.all))
+            .transpose();
         let resource = KnownResource {
             plans: plans.collect(),
+            complaint: before.and_then(|before| before.complaint),
+            bad_request: request.as_ref().err().cloned(),
+            request: request.ok().flatten(),
             marks,
             uid,
             created: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
@@ -148,7 +154,6 @@ impl Procedures {
             suspended: annotation(SUSPEND)
                 .filter(|list| list.len() <= LONGEST_LIST)
                 .unwrap_or_default(),
-            request: annotation(RUN).and_then(|text| request_of(&text)),
         };
         self.show_plans(&key, &resource);
         known.resource = Some(resource);
@@ -442,8 +447,24 @@ impl Procedures {
 }
 
 /// `backup@ID`: the name of the procedure, and the request.
-fn request_of(text: &str) -> Option<(String, String)> {
-    let (name, id) = text.split_once('@')?;
-    let is_id = !id.is_empty() && id.len() <= LONGEST_REQUEST;
-    is_id.then(|| (name.to_owned(), id.to_owned()))
+///
+/// # Errors
+/// They say what it is instead.
+fn request_of(text: &str, all: &[Arc<Procedure>]) -> Result<(String, String), String> {
+    let parts = text.split_once('@');
+    let parts = parts.filter(|(_, id)| !id.is_empty() && id.len() <= LONGEST_REQUEST);
+    let Some((name, id)) = parts else {
+        return Err(format!(
+            "annotation {RUN} asks for no run: it is PROCEDURE@ID, with an ID of at most {LONGEST_REQUEST} bytes"
+        ));
+    };
+    if all.iter().any(|procedure| procedure.name == name) {
+        return Ok((name.to_owned(), id.to_owned()));
+    }
+    let names: Vec<&str> = all.iter().map(|procedure| procedure.name.as_str()).collect();
+    let name = cut(name);
+    Err(format!(
+        "annotation {RUN} asks for a run of `{name}`, and there is no such procedure, but {}",
+        names.join(", ")
+    ))
 }

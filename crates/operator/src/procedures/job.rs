@@ -73,6 +73,7 @@ pub(super) fn seen(job: &DynamicObject) -> Seen {
     match (&job.metadata.deletion_timestamp, active.unwrap_or_default()) {
         (Some(_), _) if is_in_foreground => Seen::Stopping,
         (Some(_), 0) => Seen::Gone { idempotent: false },
+        (Some(_), _) => Seen::Deleted,
         _ if job.data.pointer("/spec/suspend").and_then(Value::as_bool) == Some(true) => {
             Seen::Running("it is suspended".to_owned())
         }

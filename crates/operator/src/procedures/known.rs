@@ -54,6 +54,10 @@ pub(super) struct KnownResource {
     pub(super) suspended: String,
     /// The name of a procedure, and which request it is.
     pub(super) request: Option<(String, String)>,
+    /// Why no request can be followed that its annotation has.
+    pub(super) bad_request: Option<String>,
+    /// What was said of that last, once.
+    pub(super) complaint: Option<String>,
     /// Of each procedure, in the order of the entry.
     pub(super) plans: Vec<Plan>,
 }
@@ -130,6 +134,7 @@ impl Known {
     ) -> Vec<Work> {
         let mut work = Vec::new();
         self.next = None;
+        work.extend(self.refuse_request());
         for placed in all.iter().enumerate() {
             let wanted = self.wanted(key, placed, wants.unwrap_or_default());
             let (_, procedure) = placed;
@@ -238,6 +243,17 @@ impl Known {
 
     fn plan(&mut self, place: usize) -> Option<&mut Plan> {
         self.resource.as_mut()?.plans.get_mut(place)
+    }
+
+    /// Says once what is wrong with a request.
+    fn refuse_request(&mut self) -> Option<Work> {
+        let resource = self.resource.as_mut()?;
+        if resource.is_deleting || resource.complaint == resource.bad_request {
+            return None;
+        }
+        resource.complaint.clone_from(&resource.bad_request);
+        let words = resource.complaint.clone()?;
+        Some(Work::complain(&resource.uid, words))
     }
 
     /// Makes a run for a request that was not followed.

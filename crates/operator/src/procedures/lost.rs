@@ -152,7 +152,7 @@ impl ProcedureReconciler {
             return Ok(());
         };
         let jobs = self.jobs_of(session).await?.into_iter();
-        for job in jobs.filter(|job| matches!(seen(job), Seen::Running(_))) {
+        for job in jobs.filter(|job| matches!(seen(job), Seen::Running(_) | Seen::Deleted)) {
             let name = job.metadata.name.unwrap_or_default();
             delete_job(&self.own_jobs(place), &name, job.metadata.uid).await?;
         }

@@ -46,7 +46,9 @@ pub enum Seen {
     Made(String),
     /// It goes on; what it does.
     Running(String),
-    /// It is being deleted, and its pods are not gone.
+    /// Somebody has deleted it, and its pods go on.
+    Deleted,
+    /// It is being deleted with its pods, and they are not gone.
     Stopping,
     /// Nothing of it goes on.
     Ended(Outcome),

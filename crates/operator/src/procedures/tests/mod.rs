@@ -250,6 +250,7 @@ fn what_was_begun_is_brought_to_its_end() {
     assert_eq!(with(Seen::NotMade, cancelled()), stopped);
     assert_eq!(with(running(), None), None);
     assert_eq!(with(running(), cancelled()), Some(Action::StopJob));
+    assert_eq!(with(Seen::Deleted, None), Some(Action::StopJob));
     assert_eq!(with(Seen::Stopping, cancelled()), None);
     assert_eq!(with(gone(false), cancelled()), stopped);
     assert_eq!(with(gone(true), None), Some(Action::MakeAgain));
@@ -361,7 +362,7 @@ fn a_job_says_how_far_it_is() {
     // Who has deleted it has not ended it.
     assert_eq!(
         job(deleted(&["steersman.dev/procedure"]), json!({"active": 1})),
-        Seen::Running("1 pod active".to_owned())
+        Seen::Deleted
     );
 }
 

@@ -1,0 +1,203 @@
+//! What is asked for and can't be, and what others do to runs: each is named, and nothing stays behind.
+
+use kube::api::{Api, DeleteParams};
+use serde_json::{Value, json};
+use steersman_testkit::cluster::OperatorProcess;
+
+use super::{BACKUP, annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures};
+use crate::bench::Bench;
+
+async fn wait_told(bench: &Bench, words: &str) {
+    let deadline = tokio::time::Instant::now() + bench.patience;
+    while !bench.events().await.contains(words) {
+        assert!(tokio::time::Instant::now() < deadline, "nobody says: {words}");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+}
+
+/// Of a Job that anybody may write to the status of whose pod.
+#[tokio::test]
+async fn a_megabyte_that_a_job_says_is_a_few_kilobytes_of_its_run() {
+    let Some(bench) = with_procedures("proceduremegabyte", &["WebBackup"], BACKUP).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    let words = "many words ".repeat(95_000);
+    for (run, phase) in [("long", "Succeeded"), ("failed", "Failed")] {
+        begin(&bench, "WebBackup", run, json!({})).await;
+        let job = wait_job(&bench, "WebBackup", run, "job", 1).await;
+        end_pod(&bench, &job, phase, &words).await;
+        let ended = wait_phase(&bench, "WebBackup", run, phase).await;
+        let status = &ended["status"];
+        let (message, result) = (status["message"].as_str(), status["result"].as_str());
+        assert!(message.unwrap_or_default().len() <= 1024, "{message:?}");
+        assert!(result.unwrap_or_default().len() <= 4096, "{result:?}");
+        let said = if phase == "Failed" { message } else { result };
+        assert!(said.unwrap().contains("many words many words"), "{said:?}");
+        assert!(ended.to_string().len() < 20_000, "{run}");
+    }
+    let web = bench.webs().get("shop").await.unwrap();
+    assert!(serde_json::to_string(&web).unwrap().len() < 20_000);
+    assert!(operator.log_text().lines().all(|line| line.len() < 4096));
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_for_a_resource_that_is_being_deleted_is_refused() {
+    let Some(bench) = with_procedures("proceduregoing", &["WebBackup"], BACKUP).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    let held = json!({"metadata": {"finalizers": ["example.com/held"]}});
+    let web = bench.webs().get("shop").await.unwrap();
+    let own = web.metadata.finalizers.unwrap_or_default();
+    let all: Vec<Value> = own
+        .into_iter()
+        .map(Value::from)
+        .chain([json!("example.com/held")])
+        .collect();
+    bench
+        .patch_web("shop", json!({"metadata": {"finalizers": all}}))
+        .await;
+    bench.delete_web("shop").await;
+    begin(&bench, "WebBackup", "late", json!({})).await;
+    let run = wait_phase(&bench, "WebBackup", "late", "Failed").await;
+    assert_eq!(run["status"]["message"], "Web shop is being deleted");
+    // The release is gone, and somebody else keeps the resource.
+    bench
+        .wait("the release's end", &bench.webs(), "shop", |web| {
+            (web["metadata"]["finalizers"] == held["metadata"]["finalizers"]).then_some(())
+        })
+        .await;
+    begin(&bench, "WebBackup", "later", json!({})).await;
+    let run = wait_phase(&bench, "WebBackup", "later", "Failed").await;
+    assert_eq!(run["status"]["message"], "Web shop is being deleted");
+    let made = jobs(&bench).list(&Default::default()).await.unwrap();
+    assert!(made.items.is_empty(), "{made:?}");
+    bench
+        .patch_web("shop", json!({"metadata": {"finalizers": null}}))
+        .await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    operator.stop().await.unwrap();
+}
+
+/// `kubectl delete job`: its pods go with it.
+#[tokio::test]
+async fn a_job_that_somebody_deletes_is_made_again_where_its_step_may_be() {
+    let procedures = "  - {name: backup, job: procedures/job.yaml}
+  - name: sweep
+    steps: [{name: all, job: procedures/job.yaml, idempotent: true}]
+";
+    let kinds = ["WebBackup", "WebSweep"];
+    let Some(bench) = with_procedures("procedurejobdeleted", &kinds, procedures).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    for how in [DeleteParams::background(), DeleteParams::foreground()] {
+        begin(&bench, "WebSweep", "again", json!({})).await;
+        let job = wait_job(&bench, "WebSweep", "again", "all", 1).await;
+        jobs(&bench).delete(&job, &how).await.unwrap();
+        bench.wait_gone(&jobs(&bench), &job).await;
+        let job = wait_job(&bench, "WebSweep", "again", "all", 2).await;
+        end_pod(&bench, &job, "Succeeded", "").await;
+        wait_phase(&bench, "WebSweep", "again", "Succeeded").await;
+        runs(&bench, "WebSweep")
+            .delete("again", &Default::default())
+            .await
+            .unwrap();
+        bench.wait_gone(&runs(&bench, "WebSweep"), "again").await;
+
+        begin(&bench, "WebBackup", "once", json!({})).await;
+        let job = wait_job(&bench, "WebBackup", "once", "job", 1).await;
+        jobs(&bench).delete(&job, &how).await.unwrap();
+        let run = wait_phase(&bench, "WebBackup", "once", "Failed").await;
+        let message = run["status"]["message"].as_str().unwrap();
+        assert!(message.contains("its Job is gone, and nobody knows"), "{message}");
+        bench.wait_gone(&jobs(&bench), &job).await;
+        runs(&bench, "WebBackup")
+            .delete("once", &Default::default())
+            .await
+            .unwrap();
+        bench.wait_gone(&runs(&bench, "WebBackup"), "once").await;
+    }
+    operator.stop().await.unwrap();
+}
+
+/// No Job can be made any longer in a namespace that goes.
+#[tokio::test]
+async fn runs_that_are_under_way_go_with_their_namespace() {
+    let procedures = "  - name: restore
+    steps: [{name: load, job: procedures/job.yaml}]
+    finally: [{name: unlock, job: procedures/job.yaml}]
+";
+    let Some(bench) = with_procedures("procedurenamespace", &["WebRestore"], procedures).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    for run in ["first", "second"] {
+        begin(&bench, "WebRestore", run, json!({})).await;
+        wait_job(&bench, "WebRestore", run, "load", 1).await;
+    }
+    let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(bench.client.clone());
+    namespaces
+        .delete(&bench.namespace, &Default::default())
+        .await
+        .unwrap();
+    let deadline = tokio::time::Instant::now() + bench.patience;
+    while namespaces.get_opt(&bench.namespace).await.unwrap().is_some() {
+        assert!(tokio::time::Instant::now() < deadline, "the namespace stays");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+    operator.stop().await.unwrap();
+}
+
+async fn scheduled(test: &str) -> Option<(Bench, OperatorProcess)> {
+    let procedures =
+        "  - {name: backup, job: procedures/job.yaml, schedule: {value: backup.schedule, jitter: 1s}}\n";
+    let bench = with_procedures(test, &["WebBackup"], procedures).await?;
+    let operator = released(&bench).await;
+    Some((bench, operator))
+}
+
+#[tokio::test]
+async fn schedules_and_requests_that_are_none_are_told() {
+    let Some((bench, operator)) = scheduled("procedurerefused").await else {
+        return;
+    };
+    for (schedule, words) in [
+        (
+            "0 0 30 2 *",
+            "procedure backup: the time of its schedule never comes",
+        ),
+        ("* * * * * *", "it has 6 fields, not five"),
+    ] {
+        let spec = json!({"message": "one", "backup": {"schedule": schedule}});
+        bench.apply_web("shop", spec).await;
+        wait_told(&bench, words).await;
+    }
+    for (request, words) in [
+        (
+            "vacuum@1",
+            "asks for a run of `vacuum`, and there is no such procedure, but backup",
+        ),
+        ("backup", "asks for no run: it is PROCEDURE@ID"),
+    ] {
+        annotate(&bench.webs(), "shop", "steersman.dev/run", request).await;
+        wait_told(&bench, words).await;
+    }
+    let made = runs(&bench, "WebBackup").list(&Default::default()).await.unwrap();
+    assert!(made.items.is_empty(), "{made:?}");
+    annotate(&bench.webs(), "shop", "steersman.dev/run", "backup@1").await;
+    let deadline = tokio::time::Instant::now() + bench.patience;
+    while runs(&bench, "WebBackup")
+        .list(&Default::default())
+        .await
+        .unwrap()
+        .items
+        .is_empty()
+    {
+        assert!(tokio::time::Instant::now() < deadline, "no run is made");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    operator.stop().await.unwrap();
+}
