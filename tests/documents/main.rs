@@ -28,7 +28,9 @@ fn documents() -> Vec<String> {
     for folder in [
         "docs",
         "benches",
+        "examples/etcd",
         "examples/handlebars",
+        "examples/mysql",
         "examples/pravega",
         "examples/visitors-ansible",
         "helm-charts",

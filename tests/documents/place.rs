@@ -33,6 +33,7 @@ pub(crate) const ELSEWHERE: &[(&str, &str)] = &[
 pub(crate) const OTHERS: &[(&str, &str)] = &[
     ("kubectl", "asks a cluster"),
     ("helm", "asks a cluster"),
+    ("docker", "makes images"),
     ("cargo", "compiles"),
     ("pip", "installs packages"),
     ("ansible-galaxy", "installs collections"),
