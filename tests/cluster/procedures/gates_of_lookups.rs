@@ -82,6 +82,14 @@ async fn values_of_a_step_bring_nothing_that_is_looked_up_before_its_gate() {
     let run = awaited(&bench, "").await;
     wait_kept_out(&bench, &run).await;
     assert_eq!(map(&bench).await["seen"], "first");
+    // What was found before the step is not forgotten over it, and waits for the same run.
+    rouse(&bench).await;
+    let all = runs(&bench, "WebService")
+        .list(&Default::default())
+        .await
+        .unwrap();
+    assert_eq!(all.items.len(), 1, "{all:#?}");
+    wait_kept_out(&bench, &run).await;
     operator.stop().await.unwrap();
 }
 

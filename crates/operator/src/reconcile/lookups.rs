@@ -48,9 +48,9 @@ impl Lookups<'_> {
         if !cache.is_lookup_due(Instant::now()) {
             return Ok(cache.lookups_differ == Some(prepared.inputs));
         }
-        cache.lookups_differ = None;
+        cache.note_lookups(prepared.inputs, false);
         let differ = self.differ(session, prepared, cache, (known, refused)).await?;
-        cache.lookups_differ = differ.then_some(prepared.inputs);
+        cache.note_lookups(prepared.inputs, differ);
         Ok(differ)
     }
 

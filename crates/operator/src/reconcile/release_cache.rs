@@ -773,6 +773,15 @@ impl ReleaseCache {
         due
     }
 
+    /// Notes whether the release would come out differently with these inputs because of what is looked up. That of other inputs
+    /// than those of the last revision, as with the values of a step, says nothing of these.
+    pub(super) fn note_lookups(&mut self, inputs: Inputs, differ: bool) {
+        let last = self.known.as_ref().and_then(|known| known.last.as_ref());
+        if last.is_some_and(|last| last.inputs == Some(inputs)) {
+            self.lookups_differ = differ.then_some(inputs);
+        }
+    }
+
     /// The last refusal.
     pub(super) fn refusal(&self) -> Option<&Refusal> {
         self.refusal.as_ref()
@@ -791,20 +800,48 @@ impl ReleaseCache {
 mod tests {
     use super::*;
 
+    fn inputs(text: &str) -> Inputs {
+        let digest = Digest::of(text.as_bytes());
+        Inputs {
+            chart: digest,
+            values: digest,
+            identity: digest,
+            post_render: None,
+        }
+    }
+
+    #[test]
+    fn what_is_looked_up_for_the_values_of_a_step_leaves_what_was_seen_before_it() {
+        let last = LastRevision {
+            revision: Revision(1),
+            status: ReleaseStatus::Deployed,
+            inputs: Some(inputs("a")),
+            deployed_before: true,
+            is_being_undone: false,
+        };
+        let known = KnownRelease {
+            last: Some(last),
+            ..KnownRelease::default()
+        };
+        let mut cache = ReleaseCache {
+            known: Some(known),
+            ..ReleaseCache::default()
+        };
+        for (text, differ, expect) in [
+            ("a", true, Some(inputs("a"))),
+            ("of a step", false, Some(inputs("a"))),
+            ("a", false, None),
+        ] {
+            cache.note_lookups(inputs(text), differ);
+            assert_eq!(cache.lookups_differ, expect, "{text}");
+        }
+    }
+
     #[test]
     fn other_inputs_begin_with_short_pauses() {
-        let inputs = |text: &str| {
-            let digest = Digest::of(text.as_bytes());
-            Some(Inputs {
-                chart: digest,
-                values: digest,
-                identity: digest,
-                post_render: None,
-            })
-        };
         let mut cache = ReleaseCache::default();
         for (text, failures) in [("a", 1), ("a", 2), ("b", 1), ("b", 2)] {
-            cache.note_failure(inputs(text));
+            cache.note_failure(Some(inputs(text)));
             assert_eq!(cache.failures, failures);
         }
     }
