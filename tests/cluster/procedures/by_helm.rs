@@ -37,6 +37,19 @@ pub(super) async fn helm(bench: &Bench, values: &[&str]) {
     upgrade(bench, "web", values).await.unwrap();
 }
 
+/// Kills the operator where it has no revision in its hands: Helm does nothing beside one that is pending.
+async fn kill_between(bench: &Bench, mut operator: OperatorProcess) {
+    let is_pending = |revision: &String| revision.contains("pending");
+    loop {
+        operator.kill().await.unwrap();
+        if !bench.revisions().await.iter().any(is_pending) {
+            return;
+        }
+        operator = bench.ready_operator().await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
 /// Helm upgrades the release to the chart in this folder of the bench.
 async fn upgrade(bench: &Bench, chart: &str, values: &[&str]) -> Result<String, ControlPlaneError> {
     let chart = bench.folder.path().join(chart);
@@ -352,11 +365,8 @@ async fn what_a_run_that_is_alone_has_put_there_comes_back_while_it_is_under_way
     let web = bench.webs().get("shop").await.unwrap();
     assert_eq!(web.data["status"]["overlay"], json!({"mode": "down"}));
 
-    // Another chart waits for its backup, and so for the end of the run. Helm does nothing beside a revision that is pending.
-    while bench.revisions().await.iter().any(|one| one.contains("pending")) {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    operator.kill().await.unwrap();
+    // Another chart waits for its backup, and so for the end of the run.
+    kill_between(&bench, operator).await;
     helm_upgrade(&bench).await;
     let (old, new) = NEW;
     bench.edit("map.yaml", old, new);
