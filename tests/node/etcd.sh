@@ -192,8 +192,10 @@ back_up() {
 }
 
 back_up_etcd() {
-    local began=$SECONDS snapshot oldest
+    local began=$SECONDS snapshot oldest said
     back_up by-hand-1
+    said=$("$steersman" procedure logs etcdbackup/by-hand-1 --namespace "$tenant" 2>&1) || fail "no logs of a backup: $said"
+    [[ $said == *"is healthy"* ]] || fail "the logs of a backup say nothing of the member that it is of: $said"
     oldest=$snapshot
     back_up by-hand-2
     back_up by-hand-3
