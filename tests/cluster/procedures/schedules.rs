@@ -167,11 +167,15 @@ async fn a_schedule_makes_runs_and_one_that_was_missed() {
 /// A test looks so long at what does nothing.
 const WINDOW: usize = 10;
 
-/// What a process has of the memory for itself.
-fn memory(id: u32) -> String {
+/// So much more memory a process may have after it has done nothing, in KiB.
+const GROWTH: u64 = 2048;
+
+/// What a process has of the memory for itself, in KiB.
+fn memory(id: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("RssAnon:"));
-    line.unwrap_or_default().to_owned()
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    number.unwrap().parse().unwrap()
 }
 
 /// By resource: the times for which it has runs, and when each was made.
@@ -220,16 +224,19 @@ async fn many_schedules_cost_nothing_between_their_times_and_lose_none_of_them()
     tokio::time::sleep(Duration::from_secs(2)).await;
     let mark = bench.cluster.audit_mark().await.unwrap();
     let window = seconds_of_waiting(WINDOW);
+    let process = operator.id().await.unwrap();
+    let before = memory(process);
     tokio::time::sleep(window).await;
     let audit = bench.cluster.audit_since(mark).await.unwrap();
     let audit = audit.by_user(bench.user.name());
     let others = audit.filter(|request| request.verb != "watch" && request.resource != "leases");
     assert!(others.is_empty(), "{others}");
+    let after = memory(process);
     println!(
-        "{} schedules for {window:?}: no request; {}",
+        "{} schedules for {window:?}: no request; {before} KiB before it, {after} KiB after it",
         names.len(),
-        memory(operator.id().await.unwrap())
     );
+    assert!(after <= before + GROWTH, "{before} KiB, then {after} KiB");
 
     for name in &names {
         bench.apply_web(name, spec("* * * * *")).await;
@@ -257,7 +264,7 @@ async fn many_schedules_cost_nothing_between_their_times_and_lose_none_of_them()
         starts.extend(of_tick.iter().map(|(_, made)| made.as_second()));
     }
     println!(
-        "{before} runs before the restart, starts in {} seconds; {}",
+        "{before} runs before the restart, starts in {} seconds; {} KiB",
         starts.len(),
         memory(operator.id().await.unwrap())
     );
