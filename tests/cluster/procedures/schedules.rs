@@ -238,11 +238,13 @@ async fn many_schedules_cost_nothing_between_their_times_and_lose_none_of_them()
     );
     assert!(after <= before + GROWTH, "{before} KiB, then {after} KiB");
 
+    // Runs of a time that are not over when the next one comes have that left out.
+    let minutes = if names.len() > 100 { 5 } else { 1 };
     for name in &names {
-        bench.apply_web(name, spec("* * * * *")).await;
+        bench.apply_web(name, spec(&format!("*/{minutes} * * * *"))).await;
     }
-    let now = Timestamp::now().as_second();
-    let tick = Timestamp::from_second((now / 60 + 1) * 60).unwrap();
+    let (now, period) = (Timestamp::now().as_second(), minutes * 60);
+    let tick = Timestamp::from_second((now / period + 1) * period).unwrap();
     let until = tick.duration_since(Timestamp::now()).as_secs();
     tokio::time::sleep(Duration::from_secs(u64::try_from(until).unwrap() + 8)).await;
     operator.kill().await.unwrap();
