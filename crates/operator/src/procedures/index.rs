@@ -139,14 +139,10 @@ impl Procedures {
                 .and_then(|before| before.plans.get(place).cloned());
             self.learnt(plan.unwrap_or_default(), procedure, object, values.as_ref())
         });
-        let request = annotation(RUN)
-            .map(|text| request_of(&text, &self.all))
-            .transpose();
         let resource = KnownResource {
             plans: plans.collect(),
             complaint: before.and_then(|before| before.complaint),
-            bad_request: request.as_ref().err().cloned(),
-            request: request.ok().flatten(),
+            request: annotation(RUN).map(|text| request_of(&text, &self.all)),
             marks,
             uid,
             created: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),

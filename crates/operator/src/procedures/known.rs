@@ -52,10 +52,8 @@ pub(super) struct KnownResource {
     pub(super) is_deleting: bool,
     /// `true`, or names with commas.
     pub(super) suspended: String,
-    /// The name of a procedure, and which request it is.
-    pub(super) request: Option<(String, String)>,
-    /// Why no request can be followed that its annotation has.
-    pub(super) bad_request: Option<String>,
+    /// The name of a procedure, and which request it is; or why what its annotation has is none.
+    pub(super) request: Option<Result<(String, String), String>>,
     /// What was said of that last, once.
     pub(super) complaint: Option<String>,
     /// Of each procedure, in the order of the entry.
@@ -248,10 +246,14 @@ impl Known {
     /// Says once what is wrong with a request.
     fn refuse_request(&mut self) -> Option<Work> {
         let resource = self.resource.as_mut()?;
-        if resource.is_deleting || resource.complaint == resource.bad_request {
+        let refusal = resource
+            .request
+            .as_ref()
+            .and_then(|request| request.as_ref().err());
+        if resource.is_deleting || resource.complaint.as_ref() == refusal {
             return None;
         }
-        resource.complaint.clone_from(&resource.bad_request);
+        resource.complaint = refusal.cloned();
         let words = resource.complaint.clone()?;
         Some(Work::complain(&resource.uid, words))
     }
@@ -265,7 +267,7 @@ impl Known {
         work: &mut Vec<Work>,
     ) -> Option<()> {
         let making = self.making(key, procedure)?;
-        let asked = self.resource.as_ref()?.request.clone();
+        let asked = self.resource.as_ref()?.request.clone()?.ok();
         let (_, request) = asked.filter(|(name, _)| *name == procedure.name)?;
         let made = self.made(key, (place, procedure), now).into_iter();
         let is_made = made

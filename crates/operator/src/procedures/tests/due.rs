@@ -131,7 +131,6 @@ fn known(runs: &[(i64, Option<bool>)]) -> Known {
             is_deleting: false,
             suspended: String::new(),
             request: None,
-            bad_request: None,
             complaint: None,
             plans: vec![Plan::default()],
         }),
@@ -208,17 +207,17 @@ fn a_run_is_made_once_for_its_time_and_waits_for_the_one_before() {
 fn a_request_is_followed_once_and_needs_no_suspension_to_end() {
     let mut asked = known(&[]);
     let resource = asked.resource.as_mut().unwrap();
-    resource.request = Some(("restore".to_owned(), "a".to_owned()));
+    resource.request = Some(Ok(("restore".to_owned(), "a".to_owned())));
     resource.suspended = "true".to_owned();
     let made = vec!["make None Some(\"a\")".to_owned()];
     assert_eq!(work(&mut asked, Concurrency::Forbid, 61), (made, None));
     assert_eq!(work(&mut asked, Concurrency::Forbid, 62), (Vec::new(), None));
-    asked.resource.as_mut().unwrap().request = Some(("another".to_owned(), "b".to_owned()));
+    asked.resource.as_mut().unwrap().request = Some(Ok(("another".to_owned(), "b".to_owned())));
     assert_eq!(work(&mut asked, Concurrency::Forbid, 63), (Vec::new(), None));
     // What is wrong with one is said once, and not of a resource that goes.
     for (is_deleting, told) in [(true, 0), (false, 1), (false, 0)] {
         let resource = asked.resource.as_mut().unwrap();
-        resource.bad_request = Some("no such procedure".to_owned());
+        resource.request = Some(Err("no such procedure".to_owned()));
         resource.is_deleting = is_deleting;
         let (found, _) = work(&mut asked, Concurrency::Forbid, 64);
         assert_eq!(found.len(), told, "{found:?}");
