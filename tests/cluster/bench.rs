@@ -399,10 +399,18 @@ impl Bench {
 
     /// Waits for an event of this reason, and gives its message.
     pub(crate) async fn wait_event(&self, reason: &str) -> String {
+        self.wait_event_with(reason, "").await
+    }
+
+    /// The same of one whose message has this part.
+    pub(crate) async fn wait_event_with(&self, reason: &str, part: &str) -> String {
         let events = self.api("", "v1", "Event", "events");
         let selected = watcher::Config::default().fields(&format!("reason={reason}"));
-        let message = |event: &Value| event["message"].as_str().map(str::to_owned);
-        self.wait_some(&format!("an event {reason}"), &events, selected, message)
+        let message = |event: &Value| {
+            let message = event["message"].as_str().filter(|message| message.contains(part));
+            message.map(str::to_owned)
+        };
+        self.wait_some(&format!("an event {reason} {part}"), &events, selected, message)
             .await
     }
 

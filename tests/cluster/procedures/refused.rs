@@ -1,19 +1,10 @@
 //! What is asked for and can't be, and what others do to runs: each is named, and nothing stays behind.
 
 use kube::api::{Api, DeleteParams};
-use serde_json::{Value, json};
-use steersman_testkit::cluster::OperatorProcess;
+use serde_json::json;
 
+use super::schedules::wait_made;
 use super::{BACKUP, annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures};
-use crate::bench::Bench;
-
-async fn wait_told(bench: &Bench, words: &str) {
-    let deadline = tokio::time::Instant::now() + bench.patience;
-    while !bench.events().await.contains(words) {
-        assert!(tokio::time::Instant::now() < deadline, "nobody says: {words}");
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-}
 
 /// Of a Job that anybody may write to the status of whose pod.
 #[tokio::test]
@@ -48,16 +39,12 @@ async fn a_run_for_a_resource_that_is_being_deleted_is_refused() {
         return;
     };
     let operator = released(&bench).await;
-    let held = json!({"metadata": {"finalizers": ["example.com/held"]}});
+    let held = "example.com/held";
     let web = bench.webs().get("shop").await.unwrap();
-    let own = web.metadata.finalizers.unwrap_or_default();
-    let all: Vec<Value> = own
-        .into_iter()
-        .map(Value::from)
-        .chain([json!("example.com/held")])
-        .collect();
+    let mut finalizers = web.metadata.finalizers.unwrap_or_default();
+    finalizers.push(held.to_owned());
     bench
-        .patch_web("shop", json!({"metadata": {"finalizers": all}}))
+        .patch_web("shop", json!({"metadata": {"finalizers": finalizers}}))
         .await;
     bench.delete_web("shop").await;
     begin(&bench, "WebBackup", "late", json!({})).await;
@@ -66,7 +53,7 @@ async fn a_run_for_a_resource_that_is_being_deleted_is_refused() {
     // The release is gone, and somebody else keeps the resource.
     bench
         .wait("the release's end", &bench.webs(), "shop", |web| {
-            (web["metadata"]["finalizers"] == held["metadata"]["finalizers"]).then_some(())
+            (web["metadata"]["finalizers"] == json!([held])).then_some(())
         })
         .await;
     begin(&bench, "WebBackup", "later", json!({})).await;
@@ -151,19 +138,14 @@ async fn runs_that_are_under_way_go_with_their_namespace() {
     operator.stop().await.unwrap();
 }
 
-async fn scheduled(test: &str) -> Option<(Bench, OperatorProcess)> {
-    let procedures =
-        "  - {name: backup, job: procedures/job.yaml, schedule: {value: backup.schedule, jitter: 1s}}\n";
-    let bench = with_procedures(test, &["WebBackup"], procedures).await?;
-    let operator = released(&bench).await;
-    Some((bench, operator))
-}
-
 #[tokio::test]
 async fn schedules_and_requests_that_are_none_are_told() {
-    let Some((bench, operator)) = scheduled("procedurerefused").await else {
+    let procedures =
+        "  - {name: backup, job: procedures/job.yaml, schedule: {value: backup.schedule, jitter: 1s}}\n";
+    let Some(bench) = with_procedures("procedurerefused", &["WebBackup"], procedures).await else {
         return;
     };
+    let operator = released(&bench).await;
     for (schedule, words) in [
         (
             "0 0 30 2 *",
@@ -173,7 +155,7 @@ async fn schedules_and_requests_that_are_none_are_told() {
     ] {
         let spec = json!({"message": "one", "backup": {"schedule": schedule}});
         bench.apply_web("shop", spec).await;
-        wait_told(&bench, words).await;
+        bench.wait_event_with("ProcedureUnusable", words).await;
     }
     for (request, words) in [
         (
@@ -183,21 +165,11 @@ async fn schedules_and_requests_that_are_none_are_told() {
         ("backup", "asks for no run: it is PROCEDURE@ID"),
     ] {
         annotate(&bench.webs(), "shop", "steersman.dev/run", request).await;
-        wait_told(&bench, words).await;
+        bench.wait_event_with("ProcedureUnusable", words).await;
     }
     let made = runs(&bench, "WebBackup").list(&Default::default()).await.unwrap();
     assert!(made.items.is_empty(), "{made:?}");
     annotate(&bench.webs(), "shop", "steersman.dev/run", "backup@1").await;
-    let deadline = tokio::time::Instant::now() + bench.patience;
-    while runs(&bench, "WebBackup")
-        .list(&Default::default())
-        .await
-        .unwrap()
-        .items
-        .is_empty()
-    {
-        assert!(tokio::time::Instant::now() < deadline, "no run is made");
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
+    wait_made(&bench, "WebBackup", 1).await;
     operator.stop().await.unwrap();
 }

@@ -24,7 +24,7 @@ async fn made(bench: &Bench, kind: &str) -> Vec<(String, String)> {
     told.collect()
 }
 
-async fn wait_made(bench: &Bench, kind: &str, count: usize) -> Vec<(String, String)> {
+pub(super) async fn wait_made(bench: &Bench, kind: &str, count: usize) -> Vec<(String, String)> {
     for _ in 0..1800 {
         let found = made(bench, kind).await;
         if found.len() == count {
@@ -156,11 +156,9 @@ async fn a_schedule_makes_runs_and_one_that_was_missed() {
     bench
         .apply_web("shop", json!({"message": "one", "backup": {"schedule": 5}}))
         .await;
-    let deadline = tokio::time::Instant::now() + bench.patience;
-    while !bench.events().await.contains("`5` is no schedule") {
-        assert!(tokio::time::Instant::now() < deadline, "nobody complains");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    bench
+        .wait_event_with("ProcedureUnusable", "`5` is no schedule")
+        .await;
     operator.stop().await.unwrap();
 }
 
