@@ -10,7 +10,7 @@
 //! | killed in an upgrade that is then taken back | `history` |
 //! | a deletion that leaves the objects, refused, in conflict, lost or killed at its first write | `orphaning` |
 //! | killed, refused, in conflict or without an answer at any write of claims that grow | `claims` |
-//! | the same at any write of a run of a procedure | `procedures/faults.rs` |
+//! | the same at any write of runs of procedures, by what asks for them | `procedures/faults` |
 //! | a deletion that is refused | `campaign`, `history` |
 //! | refused, throttled or in conflict at any request; an answer that is lost | `campaign` |
 //! | conflicts in a row, 401, 403, answers that are no answers, broken connections, silence | `transport` |
