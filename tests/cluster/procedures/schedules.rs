@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::api::ListParams;
 use kube::runtime::watcher;
 use serde_json::{Value, json};
 use steersman_model::Digest;
-use steersman_testkit::cluster::{number_of_releases, seconds_of_waiting};
+use steersman_testkit::cluster::{OperatorProcess, number_of_releases, seconds_of_waiting};
 
 use super::{BACKUP, annotate, begin, end_pod, released, runs, wait_job, wait_phase, with_procedures};
 use crate::bench::{Bench, PATIENCE};
@@ -117,45 +117,123 @@ async fn a_run_of_others_under_the_name_of_one_that_is_due_is_said_and_the_other
     operator.stop().await.unwrap();
 }
 
-#[tokio::test]
-async fn a_schedule_makes_runs_and_one_that_was_missed() {
-    let procedures = "  - name: backup
+/// One after the other, the next one in place of one that works, both at once, one that may not be late, and one by the clocks of
+/// another place.
+const SCHEDULES: &str = "  - name: backup
     job: procedures/job.yaml
     schedule: {value: backup.schedule, jitter: 0s}
+  - name: swap
+    job: procedures/job.yaml
+    schedule: {value: backup.schedule, jitter: 0s, concurrency: replace}
+  - name: both
+    job: procedures/job.yaml
+    schedule: {value: backup.schedule, jitter: 0s, concurrency: allow}
+  - name: late
+    steps: [{wait: ready}]
+    schedule: {value: backup.schedule, jitter: 0s, deadline: 1s}
+  - name: there
+    steps: [{wait: ready}]
+    schedule: {value: there.schedule, jitter: 0s, timeZone: Asia/Kolkata}
 ";
-    let Some(bench) = with_procedures("procedureschedule", &["WebBackup"], procedures).await else {
+
+/// Before UTC, all the year.
+const KOLKATA: SignedDuration = SignedDuration::from_mins(330);
+
+/// The first whole minute after this.
+fn minute_after(time: Timestamp) -> Timestamp {
+    Timestamp::from_second((time.as_second() / 60 + 1) * 60).unwrap()
+}
+
+/// The run for this time of a schedule.
+async fn wait_tick(bench: &Bench, kind: &str, tick: Timestamp) -> String {
+    let tick = tick.to_string();
+    let is_it = |run: &Value| {
+        let annotations = &run["metadata"]["annotations"];
+        let is_it = annotations["steersman.dev/scheduled-at"] == tick.as_str();
+        is_it.then(|| run["metadata"]["name"].as_str().unwrap().to_owned())
+    };
+    let all = watcher::Config::default();
+    let what = format!("the {kind} of {tick}");
+    bench.wait_some(&what, &runs(bench, kind), all, is_it).await
+}
+
+/// When a procedure has succeeded last, as the metrics tell.
+async fn last_success(operator: &OperatorProcess, procedure: &str) -> Option<String> {
+    let page = operator.metrics().await.unwrap();
+    let is_it = |line: &&str| {
+        line.starts_with("steersman_procedure_last_success_timestamp_seconds{")
+            && line.contains(&format!("procedure=\"{procedure}\""))
+    };
+    let line = page.lines().find(is_it)?;
+    Some(line.rsplit(' ').next()?.to_owned())
+}
+
+#[tokio::test]
+async fn schedules_make_runs_and_of_those_that_were_missed_the_last_one() {
+    let kinds = ["WebBackup", "WebSwap", "WebBoth", "WebLate", "WebThere"];
+    let Some(bench) = with_procedures("procedureschedule", &kinds, SCHEDULES).await else {
         return;
     };
     let operator = bench.ready_operator().await;
     let spec = |schedule: &str| json!({"message": "one", "backup": {"schedule": schedule}});
     bench.apply_web("shop", spec("* * * * *")).await;
     bench.wait_revision("shop", 1).await;
-    let found = wait_made(&bench, "WebBackup", 1).await;
-    let (first, trigger) = found[0].clone();
+    let (backup, trigger) = wait_made(&bench, "WebBackup", 1).await[0].clone();
     assert_eq!(trigger, "schedule");
-    let run = runs(&bench, "WebBackup").get(&first).await.unwrap();
+    let run = runs(&bench, "WebBackup").get(&backup).await.unwrap();
     assert_eq!(run.metadata.owner_references.unwrap()[0].name, "shop");
-    let job = wait_job(&bench, "WebBackup", &first, "job", 1).await;
+    let tick = &run.metadata.annotations.unwrap()["steersman.dev/scheduled-at"];
+    let first: Timestamp = tick.parse().unwrap();
+    let second = minute_after(first);
+    let there = (second + KOLKATA).strftime("%M %H * * *").to_string();
+    let mut both_schedules = spec("* * * * *");
+    both_schedules["there"] = json!({ "schedule": there });
+    bench.apply_web("shop", both_schedules).await;
+    let job = wait_job(&bench, "WebBackup", &backup, "job", 1).await;
+    let swapped = wait_tick(&bench, "WebSwap", first).await;
+    let both = wait_tick(&bench, "WebBoth", first).await;
+    for (kind, name) in [("WebSwap", &swapped), ("WebBoth", &both)] {
+        wait_job(&bench, kind, name, "job", 1).await;
+    }
+    let late = wait_tick(&bench, "WebLate", first).await;
+    wait_phase(&bench, "WebLate", &late, "Succeeded").await;
+    let succeeded = last_success(&operator, "late").await;
+    assert!(succeeded.is_some());
     operator.kill().await.unwrap();
-    // What comes meanwhile waits for this one, and is made once.
     tokio::time::sleep(Duration::from_secs(61)).await;
     let operator = bench.ready_operator().await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+
+    // One that waits for the one before comes behind it.
+    let other = wait_tick(&bench, "WebBoth", second).await;
+    for name in [&both, &other] {
+        wait_job(&bench, "WebBoth", name, "job", 1).await;
+    }
+    wait_phase(&bench, "WebSwap", &swapped, "Cancelled").await;
+    let other = wait_tick(&bench, "WebSwap", second).await;
+    wait_job(&bench, "WebSwap", &other, "job", 1).await;
+    wait_tick(&bench, "WebThere", second).await;
+    assert_eq!(made(&bench, "WebThere").await.len(), 1);
     assert_eq!(made(&bench, "WebBackup").await.len(), 1);
     end_pod(&bench, &job, "Succeeded", "").await;
-    wait_phase(&bench, "WebBackup", &first, "Succeeded").await;
-    wait_made(&bench, "WebBackup", 2).await;
-    let shown = bench.webs().get("shop").await.unwrap();
-    let at = |value: &Value| value["status"]["procedures"]["backup"]["lastSchedule"].clone();
-    assert!(at(&shown.data).is_string());
+    wait_phase(&bench, "WebBackup", &backup, "Succeeded").await;
+    wait_tick(&bench, "WebBackup", second).await;
+    bench
+        .wait("its time in the status", &bench.webs(), "shop", |web| {
+            let shown = web.pointer("/status/procedures/backup/lastSchedule")?;
+            (*shown == second.to_string()).then_some(())
+        })
+        .await;
+    let times = times(&bench, "WebLate").await;
+    let is_second = |(at, _): &(String, Timestamp)| *at == second.to_string();
+    assert!(!times["shop"].iter().any(is_second), "{times:?}");
+    assert_eq!(last_success(&operator, "late").await, succeeded);
 
     bench.apply_web("shop", spec("every day")).await;
     let words = bench.wait_event("ProcedureUnusable").await;
     assert!(words.contains("`every day` is no schedule"), "{words}");
     // Nor is what is no text.
-    bench
-        .apply_web("shop", json!({"message": "one", "backup": {"schedule": 5}}))
-        .await;
+    let number = json!({"message": "one", "backup": {"schedule": 5}});
+    bench.apply_web("shop", number).await;
     bench
         .wait_event_with("ProcedureUnusable", "`5` is no schedule")
         .await;
@@ -177,11 +255,8 @@ fn memory(id: u32) -> u64 {
 }
 
 /// By resource: the times for which it has runs, and when each was made.
-async fn times(bench: &Bench) -> BTreeMap<String, Vec<(String, Timestamp)>> {
-    let found = runs(bench, "WebSweep")
-        .list(&ListParams::default())
-        .await
-        .unwrap();
+async fn times(bench: &Bench, kind: &str) -> BTreeMap<String, Vec<(String, Timestamp)>> {
+    let found = runs(bench, kind).list(&ListParams::default()).await.unwrap();
     let mut times: BTreeMap<String, Vec<(String, Timestamp)>> = BTreeMap::new();
     for run in found.items {
         let resource = run.data["spec"]["resource"].as_str().unwrap().to_owned();
@@ -246,16 +321,16 @@ async fn many_schedules_cost_nothing_between_their_times_and_lose_none_of_them()
     let until = tick.duration_since(Timestamp::now()).as_secs();
     tokio::time::sleep(Duration::from_secs(u64::try_from(until).unwrap() + 8)).await;
     operator.kill().await.unwrap();
-    let before: usize = times(&bench).await.values().map(Vec::len).sum();
+    let before: usize = times(&bench, "WebSweep").await.values().map(Vec::len).sum();
     let operator = start();
     let wanted = tick.to_string();
-    let mut found = times(&bench).await;
+    let mut found = times(&bench, "WebSweep").await;
     let begun = std::time::Instant::now();
     let has_it = |times: &Vec<(String, Timestamp)>| times.iter().any(|(at, _)| *at == wanted);
     while found.values().filter(|times| has_it(times)).count() < names.len() {
         assert!(begun.elapsed() < PATIENCE, "{wanted} is lost: {found:?}");
         tokio::time::sleep(Duration::from_millis(500)).await;
-        found = times(&bench).await;
+        found = times(&bench, "WebSweep").await;
     }
     let mut starts = BTreeSet::new();
     for (name, times) in &found {
