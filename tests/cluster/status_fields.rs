@@ -231,5 +231,22 @@ async fn kubectl_shows_the_columns_and_scales_the_release() {
         ])
         .await;
     assert_eq!(scale, "3 7");
+
+    // An autoscaler does the same: the controller of the cluster keeps within its bounds without any metrics.
+    let least = format!(
+        "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: shop, namespace: {}}}\n\
+         spec:\n  scaleTargetRef: {{apiVersion: {}/v1, kind: Web, name: shop}}\n  minReplicas: 4\n  maxReplicas: 5\n",
+        bench.namespace, bench.group
+    );
+    bench.cluster.apply(&least).await.unwrap();
+    bench
+        .wait(
+            "the least number of pods",
+            &bench.deployments(),
+            "shop",
+            |object| (object.pointer("/spec/replicas")? == 4).then_some(()),
+        )
+        .await;
+    bench.wait_revision("shop", 3).await;
     operator.stop().await.unwrap();
 }
