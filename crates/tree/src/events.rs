@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use futures::{StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::core::v1::Event;
+use k8s_openapi::api::core::v1::{Event, ObjectReference};
 use kube::Client;
 use kube::api::{Api, ListParams};
 use steersman_cluster::RequestError;
-use steersman_model::harmless;
+use steersman_model::{ObjectId, harmless};
 
 /// So many of a namespace are looked through, and so many of one object where there are more.
 const MOST_READ: u32 = 1000;
@@ -35,7 +35,7 @@ pub struct EventView {
     pub last: String,
 }
 
-/// The last events of a namespace about some objects, by their kinds and names, the last one first. In a namespace with more than
+/// The last events of a namespace about some objects, the last one first. In a namespace with more than
 /// 1,000 events they are those of the first 64 objects, as they are sorted.
 ///
 /// # Errors
@@ -43,22 +43,22 @@ pub struct EventView {
 pub async fn events(
     client: &Client,
     namespace: &str,
-    about: &BTreeSet<(String, String)>,
+    about: &BTreeSet<ObjectId>,
 ) -> Result<Vec<EventView>, RequestError> {
     let events: Api<Event> = Api::namespaced(client.clone(), namespace);
     let found = events.list(&ListParams::default().limit(MOST_READ)).await?;
     let is_all = found.metadata.continue_.as_deref().is_none_or(str::is_empty);
-    let is_meant = |event: &Event| {
-        let of = &event.involved_object;
-        let named = of.kind.clone().zip(of.name.clone());
-        named.is_some_and(|named| about.contains(&named))
-    };
+    let known = about
+        .iter()
+        .map(|id| (id.kind.as_str(), id.name.as_str(), id.group.as_str()));
+    let known: BTreeSet<_> = known.collect();
+    let is_meant = |event: &Event| is_among(&event.involved_object, &known).unwrap_or_default();
     let meant = if is_all {
         found.items
     } else {
         drop(found);
         let asked = about.iter().take(MOST_ASKED);
-        let asked: Vec<_> = asked.map(|named| of_one(events.clone(), fields(named))).collect();
+        let asked: Vec<_> = asked.map(|id| of_one(events.clone(), fields(id))).collect();
         let each = futures::stream::iter(asked).buffer_unordered(AT_ONCE);
         let each: Vec<Vec<Event>> = each.try_collect().await?;
         each.into_iter().flatten().collect()
@@ -69,8 +69,24 @@ pub async fn events(
     Ok(views)
 }
 
-fn fields((kind, name): &(String, String)) -> String {
-    format!("involvedObject.kind={kind},involvedObject.name={name}")
+/// Whether an event is about one of these, by kind, name and API group. Who writes one need not say of which group that is.
+fn is_among(of: &ObjectReference, known: &BTreeSet<(&str, &str, &str)>) -> Option<bool> {
+    let (kind, name) = (of.kind.as_deref()?, of.name.as_deref()?);
+    let version = of.api_version.as_deref().filter(|version| !version.is_empty());
+    Some(match version {
+        Some(version) => {
+            let group = version.rsplit_once('/').map_or("", |(group, _)| group);
+            known.contains(&(kind, name, group))
+        }
+        None => {
+            let next = known.range((kind, name, "")..).next();
+            next.is_some_and(|next| (next.0, next.1) == (kind, name))
+        }
+    })
+}
+
+fn fields(id: &ObjectId) -> String {
+    format!("involvedObject.kind={},involvedObject.name={}", id.kind, id.name)
 }
 
 async fn of_one(events: Api<Event>, fields: String) -> Result<Vec<Event>, RequestError> {

@@ -206,7 +206,6 @@ fn view(kind: &str, object: &DynamicObject, last: Option<&Stored>, objects: Vec<
 
 fn conditions(data: &Value) -> Vec<Condition> {
     let found = data.pointer("/status/conditions").and_then(Value::as_array);
-    let text = |value: &Value, key: &str| harmless(value[key].as_str().unwrap_or_default());
     let conditions = found.into_iter().flatten().map(|condition| Condition {
         kind: text(condition, "type"),
         status: text(condition, "status"),
@@ -218,7 +217,6 @@ fn conditions(data: &Value) -> Vec<Condition> {
 
 fn stages(data: &Value) -> Vec<StageView> {
     let found = data.pointer("/status/stages").and_then(Value::as_array);
-    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let stages = found.into_iter().flatten().map(|stage| StageView {
         name: text(stage, "name"),
         revision: stage["revision"].as_u64().unwrap_or_default(),
@@ -229,19 +227,24 @@ fn stages(data: &Value) -> Vec<StageView> {
     stages.collect()
 }
 
+/// A text of somebody's; empty where there is none.
+fn text(value: &Value, key: &str) -> String {
+    harmless(value[key].as_str().unwrap_or_default())
+}
+
 /// What is to be said of a revision.
 pub fn revision_view(stored: &Stored) -> RevisionView {
     let record = &stored.record;
-    let text = |key: &str| record.chart.metadata[key].as_str().unwrap_or_default().to_owned();
+    let of_chart = |key: &str| text(&record.chart.metadata, key);
     RevisionView {
-        name: record.name.clone(),
-        namespace: record.namespace.clone(),
+        name: harmless(&record.name),
+        namespace: harmless(&record.namespace),
         revision: record.version.0,
         status: record.info.status.as_str(),
-        description: record.info.description.clone(),
-        chart: text("name"),
-        chart_version: text("version"),
-        app_version: text("appVersion"),
+        description: harmless(&record.info.description),
+        chart: of_chart("name"),
+        chart_version: of_chart("version"),
+        app_version: of_chart("appVersion"),
         last_deployed: (record.info.last_deployed)
             .map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
     }
@@ -275,6 +278,20 @@ mod tests {
             objects.collect(),
         );
         assert_eq!(view.ready, expect, "{view:?}");
+    }
+
+    #[test]
+    fn what_a_status_says_of_stages_does_nothing_to_a_terminal() {
+        let stage =
+            json!({"name": "a\u{1b}[2J", "state": "b\u{202e}", "since": "\u{7}", "message": "c\u{9b}d"});
+        let found = stages(&json!({"status": {"stages": [stage]}}));
+        let texts = [
+            &found[0].name,
+            &found[0].state,
+            &found[0].since,
+            &found[0].message,
+        ];
+        assert_eq!(texts, ["a\u{fffd}[2J", "b\u{fffd}", "\u{fffd}", "c\u{fffd}d"]);
     }
 
     #[test]

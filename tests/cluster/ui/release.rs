@@ -140,7 +140,8 @@ async fn a_release_shows_values_revisions_owners_and_what_would_change_without_i
 
     // What others have to tell leaves its own events their place.
     many_events(&bench).await;
-    page.wait(&address, &cookie, "ReleaseUpgraded").await;
+    let shown = page.wait(&address, &cookie, "ReleaseUpgraded").await;
+    assert!(!shown.contains("OfAnotherGroup"), "{shown}");
 }
 
 /// What was in a Secret is nowhere any longer but in the revisions.
@@ -187,4 +188,8 @@ async fn many_events(bench: &Bench) {
         bench.create(&events, event)
     });
     made.buffer_unordered(16).collect::<Vec<_>>().await;
+    let about = json!({"apiVersion": "other.example.com/v1", "kind": "Web", "name": "shop", "namespace": bench.namespace});
+    let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "of-another-group"},
+        "involvedObject": about, "reason": "OfAnotherGroup", "type": "Normal"});
+    bench.create(&events, event).await;
 }

@@ -75,7 +75,7 @@ pub(crate) async fn object(
         Err(error) => return failed(&app, &error),
     };
     let text = serde_json::to_value(&live).unwrap_or_default();
-    let about = BTreeSet::from([(query.kind.clone(), query.name.clone())]);
+    let about = BTreeSet::from([view.id.clone()]);
     let namespace = Some(query.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     let events = match namespace {
         Some(namespace) => steersman_tree::events(&site.client, namespace, &about).await,

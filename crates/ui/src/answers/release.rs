@@ -12,7 +12,7 @@ use futures::stream;
 use kube::Client;
 use kube::api::DynamicObject;
 use steersman_cluster::discovery::Served;
-use steersman_model::{ApiKind, chain};
+use steersman_model::{ApiKind, ObjectId, chain};
 use steersman_operator::status::Redactor;
 use steersman_tree::{
     ObjectView, TreeError, checks_of, learn_secrets, may, redactor_of, revision_view, runs_of,
@@ -101,7 +101,7 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     let may_change = may(&site.client, "patch", &kind.resource, of)
         .await
         .unwrap_or_default();
-    let about = about(&kind.api.kind, &place.name, &view.objects);
+    let about = about((&kind.api, place), &view.objects);
     let namespace = revisions.last().map(|stored| stored.record.namespace.clone());
     let namespace = place.namespace().map(str::to_owned).or(namespace);
     let history = revisions.iter().map(revision_view).collect();
@@ -160,11 +160,17 @@ fn buttons(place: &Place, object: &DynamicObject) -> Vec<Button> {
 }
 
 /// The kinds and names of what belongs to a release.
-fn about(kind: &str, name: &str, objects: &[ObjectView]) -> BTreeSet<(String, String)> {
-    let mut about = BTreeSet::from([(kind.to_owned(), name.to_owned())]);
+fn about((api, place): (&ApiKind, &Place), objects: &[ObjectView]) -> BTreeSet<ObjectId> {
+    let resource = ObjectId {
+        group: api.group.clone(),
+        kind: api.kind.clone(),
+        namespace: place.namespace().map(str::to_owned),
+        name: place.name.clone(),
+    };
+    let mut about = BTreeSet::from([resource]);
     let mut open: Vec<&ObjectView> = objects.iter().collect();
     while let Some(object) = open.pop() {
-        about.insert((object.id.kind.clone(), object.id.name.clone()));
+        about.insert(object.id.clone());
         open.extend(&object.children);
     }
     about
