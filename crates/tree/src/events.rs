@@ -73,16 +73,12 @@ pub async fn events(
 fn is_among(of: &ObjectReference, known: &BTreeSet<(&str, &str, &str)>) -> Option<bool> {
     let (kind, name) = (of.kind.as_deref()?, of.name.as_deref()?);
     let version = of.api_version.as_deref().filter(|version| !version.is_empty());
-    Some(match version {
-        Some(version) => {
-            let group = version.rsplit_once('/').map_or("", |(group, _)| group);
-            known.contains(&(kind, name, group))
-        }
-        None => {
-            let next = known.range((kind, name, "")..).next();
-            next.is_some_and(|next| (next.0, next.1) == (kind, name))
-        }
-    })
+    let Some(version) = version else {
+        let next = known.range((kind, name, "")..).next();
+        return Some(next.is_some_and(|next| (next.0, next.1) == (kind, name)));
+    };
+    let group = version.rsplit_once('/').map_or("", |(group, _)| group);
+    Some(known.contains(&(kind, name, group)))
 }
 
 fn fields(id: &ObjectId) -> String {

@@ -12,7 +12,6 @@ use std::path::Path;
 use anyhow::anyhow;
 use base::base;
 use serde_json::Value;
-use similar::TextDiff;
 use steersman_chart::files_of_chart;
 use steersman_model::Environment;
 use steersman_project::CustomKind;
@@ -20,6 +19,7 @@ use steersman_project::layout::{
     Api, Content, Files, Project, ProjectFile, Resource, api_files, is_bare_definition, replace_rules,
     rules_of,
 };
+use steersman_tree::unified_text;
 
 use super::super::Failure;
 use super::super::report::print_text;
@@ -324,10 +324,7 @@ impl Plan<'_> {
         };
         let from = if old.is_empty() { "/dev/null" } else { path };
         let to = if content.is_some() { path } else { "/dev/null" };
-        let diff = TextDiff::from_lines(old, new)
-            .unified_diff()
-            .header(from, to)
-            .to_string();
+        let diff = unified_text((from, old), (to, new)).unwrap_or_default();
         diff.lines().fold(String::new(), |mut text, line| {
             text.push_str(&harmless(line));
             text.push('\n');
