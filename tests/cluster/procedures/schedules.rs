@@ -86,6 +86,35 @@ async fn a_request_in_an_annotation_is_followed_once() {
         "{words}"
     );
     assert_eq!(made(&bench, "WebBackup").await, [], "it was followed before");
+
+    // Nor is one followed again whose run somebody has taken away before it was begun.
+    annotate(&bench.webs(), "shop", "steersman.dev/pause", "true").await;
+    annotate(&bench.webs(), "shop", "steersman.dev/run", "backup@d").await;
+    let held = wait_request(&bench, "d").await;
+    bench
+        .wait("the request", &bench.webs(), "shop", |web| {
+            (web.pointer("/status/procedures/backup/lastRequest")? == "d").then_some(())
+        })
+        .await;
+    let shown = bench.webs().get("shop").await.unwrap();
+    assert_eq!(
+        shown.data["status"]["procedures"]["backup"]["phase"], "Succeeded",
+        "of the last that was begun"
+    );
+    api.delete(&held, &Default::default()).await.unwrap();
+    bench.wait_gone(&api, &held).await;
+    operator.kill().await.unwrap();
+    let operator = bench.ready_operator().await;
+    annotate(&bench.webs(), "shop", "steersman.dev/pause", "false").await;
+    // What is asked for next comes behind it.
+    annotate(&bench.webs(), "shop", "steersman.dev/run", "backup@e").await;
+    let next = wait_request(&bench, "e").await;
+    let left: Vec<String> = made(&bench, "WebBackup")
+        .await
+        .into_iter()
+        .map(|run| run.0)
+        .collect();
+    assert_eq!(left, [next]);
     operator.stop().await.unwrap();
 }
 

@@ -278,16 +278,24 @@ impl Known {
         if is_made || before.as_ref() == Some(&request) {
             return None;
         }
-        if procedure.confirm {
-            let words = format!(
-                "procedure {} needs somebody's word: make a {}, and confirm it",
-                procedure.name, procedure.run_kind
-            );
-            work.push(Work::complain(&making.uid, words));
-        } else {
-            let request = Some(request);
-            work.push(Work::Make(Making { request, ..making }));
-        }
+        let (name, kind) = (&procedure.name, &procedure.run_kind);
+        let mut missing = procedure.parameters.iter();
+        let missing = missing.find(|one| one.required && one.default.is_none());
+        let words = match missing {
+            _ if procedure.confirm => {
+                format!("procedure {name} needs somebody's word: make a {kind}, and confirm it")
+            }
+            Some(missing) => format!(
+                "procedure {name} needs `{}`, which an annotation does not say: make a {kind} with it",
+                missing.name
+            ),
+            None => {
+                let request = Some(request);
+                work.push(Work::Make(Making { request, ..making }));
+                return None;
+            }
+        };
+        work.push(Work::complain(&making.uid, words));
         None
     }
 

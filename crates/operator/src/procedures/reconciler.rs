@@ -20,7 +20,7 @@ use super::known;
 use super::record::{ProcedureRecord, StepRecord, Stop, begun_mark, is_begun_mark};
 use super::report::{RECORD, Report, cut};
 use super::session::Session;
-use super::state::{Action, Claim, RunState};
+use super::state::{Action, Claim, RunState, Seen};
 use super::subject::Run;
 use crate::budget::Share;
 use crate::coordination::End;
@@ -211,6 +211,7 @@ impl ProcedureReconciler {
         for _ in 0..MAX_ACTIONS {
             let observed = self.observe(session).await?;
             let halted = observed.stop.clone();
+            let is_stopping = observed.seen == Some(Seen::Stopping);
             let state = run_state(observed);
             match &state {
                 RunState::Held(reason) => reason.clone_into(&mut session.report.words),
@@ -224,7 +225,7 @@ impl ProcedureReconciler {
                 _ => session.report.words.clear(),
             }
             let Some(action) = next_action(state) else {
-                return self.rest(session).await;
+                return self.rest(session, is_stopping).await;
             };
             if self.act(session, action, halted.as_ref()).await? {
                 return Ok(Next::Never);
@@ -233,16 +234,20 @@ impl ProcedureReconciler {
         Ok(Next::After(Duration::ZERO))
     }
 
-    /// Nothing is done now: that is said, and when to look again.
-    async fn rest(&self, session: &mut Session) -> Result<Next, StepError> {
+    /// Nothing is done now: that is said, and when to look again. What is being stopped is looked at often, as nothing tells of its
+    /// end.
+    async fn rest(&self, session: &mut Session, is_stopping: bool) -> Result<Next, StepError> {
         // What others say of its end stays: it is not looked at any longer.
         if session.record.is_none() && session.claim() == Claim::Ended {
             return Ok(Next::Never);
         }
         self.say(session).await?;
+        if session.record.is_none() && session.claim() == Claim::New {
+            self.note_request(session).await?;
+        }
         let Some(record) = session.record.as_ref().filter(|record| record.ended.is_none()) else {
-            let is_stopping = session.record.is_none() && session.claim() == Claim::Begun;
-            return Ok(if is_stopping {
+            let is_begun = session.record.is_none() && session.claim() == Claim::Begun;
+            return Ok(if is_begun {
                 Next::After(STOPPING)
             } else {
                 Next::Never
@@ -262,13 +267,15 @@ impl ProcedureReconciler {
             // The release wakes it, unless it is the Job of a step that is gone from the file.
             _ => open.job.is_none() && self.releases.is_woken_by_objects(),
         };
-        let stopping = session.run.is_cancelled() && !record.is_over(&self.procedure);
+        let is_cancelled = session.run.is_cancelled() && !record.is_over(&self.procedure);
         let poll = if is_watched {
             open.job.as_ref().map(|_| CHECK)
         } else {
             Some(POLL)
         };
-        let poll = poll.into_iter().chain(stopping.then_some(STOPPING));
+        let poll = poll
+            .into_iter()
+            .chain((is_stopping || is_cancelled).then_some(STOPPING));
         let next = left.chain(poll).min();
         Ok(next.map_or(Next::Never, |next| Next::After(next.max(LEAST))))
     }

@@ -1,8 +1,9 @@
 //! What the status of a resource says of a procedure. Pure.
 
 use jiff::Timestamp;
+use kube::api::DynamicObject;
 use serde_json::{Map, Value};
-use steersman_watches::procedure::names::{REQUEST, SCHEDULED_AT};
+use steersman_watches::procedure::names::{REQUEST, RUN, SCHEDULED_AT};
 
 use super::record::ProcedureRecord;
 use super::report::Phase;
@@ -45,11 +46,38 @@ pub(super) fn shown(
         })
     });
     set("lastSchedule", scheduled.map(Value::from));
-    let request = run.annotation(REQUEST).filter(|id| id.len() <= LONGEST_REQUEST);
-    let request =
-        request.filter(|request| run.name == run_name(&run.resource, resource_uid, procedure, request));
+    let request = request_of(run, procedure, resource_uid);
     set("lastRequest", request.map(Value::from));
     shown
+}
+
+/// Anybody may write it on a run: it counts where the name of the run follows from it.
+fn request_of<'r>(run: &'r Run, procedure: &str, resource_uid: &str) -> Option<&'r str> {
+    let request = run.annotation(REQUEST).filter(|id| id.len() <= LONGEST_REQUEST);
+    request.filter(|request| run.name == run_name(&run.resource, resource_uid, procedure, request))
+}
+
+/// The status of a resource, with the request in it that a run was made for which is not begun: whoever takes that run away does
+/// not want it made again. `None` where the resource asks for something else by now, or its status says so.
+pub(super) fn with_request(
+    resource: &DynamicObject,
+    (run, procedure): (&Run, &str),
+    resource_uid: &str,
+) -> Option<Value> {
+    let request = request_of(run, procedure, resource_uid)?;
+    let asked = resource.metadata.annotations.as_ref()?.get(RUN)?;
+    let is_asked = asked.split_once('@') == Some((procedure, request));
+    let current = resource.data.get("status").and_then(Value::as_object);
+    let mut status = current.cloned().unwrap_or_default();
+    let shown = object_in(object_in(Some(&mut status), PROCEDURES_FIELD), procedure)?;
+    let before = shown.insert("lastRequest".to_owned(), request.into());
+    let is_new = before.is_none_or(|before| before != request);
+    (is_asked && is_new).then_some(Value::Object(status))
+}
+
+fn object_in<'s>(of: Option<&'s mut Map<String, Value>>, key: &str) -> Option<&'s mut Map<String, Value>> {
+    let found = of?.entry(key).or_insert_with(|| Value::Object(Map::new()));
+    found.as_object_mut()
 }
 
 /// The status of a resource with that of a run in it. Where it tells of a run that began later, that stays, and times are taken

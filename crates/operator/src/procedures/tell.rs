@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kube::api::{Api, DynamicObject};
+use serde_json::Value;
 use steersman_model::chain;
 
 use super::error::StepError;
@@ -10,7 +11,7 @@ use super::job::job_name;
 use super::reconciler::ProcedureReconciler;
 use super::record::{ProcedureRecord, StepRecord};
 use super::report::{Phase, next_status};
-use super::resource_status::{shown, with_shown};
+use super::resource_status::{shown, with_request, with_shown};
 use super::session::Session;
 use crate::status::{EventReason, write_status};
 
@@ -116,12 +117,40 @@ impl ProcedureReconciler {
             return Ok(());
         };
         let shown = shown(&session.run, record, (&self.procedure.name, phase), uid);
-        let client = self.releases.client();
-        let resources: Api<DynamicObject> = self.resource.objects(client, session.run.namespace.as_deref());
         let current = resource.data.get("status").cloned().unwrap_or_default();
         let Some(next) = with_shown(&current, &self.procedure.name, shown) else {
             return Ok(());
         };
+        let (name, uid) = (name.clone(), uid.clone());
+        self.write_in_resource(session, (&name, &uid), (current, next))
+            .await
+    }
+
+    /// Notes in the status of the resource which request a run was made for, before it is begun.
+    pub(super) async fn note_request(&self, session: &mut Session) -> Result<(), StepError> {
+        let Some(resource) = session.resource.as_ref() else {
+            return Ok(());
+        };
+        let (Some(name), Some(uid)) = (&resource.metadata.name, &resource.metadata.uid) else {
+            return Ok(());
+        };
+        let Some(next) = with_request(resource, (&session.run, &self.procedure.name), uid) else {
+            return Ok(());
+        };
+        let current = resource.data.get("status").cloned().unwrap_or_default();
+        let (name, uid) = (name.clone(), uid.clone());
+        self.write_in_resource(session, (&name, &uid), (current, next))
+            .await
+    }
+
+    async fn write_in_resource(
+        &self,
+        session: &mut Session,
+        (name, uid): (&str, &str),
+        (current, next): (Value, Value),
+    ) -> Result<(), StepError> {
+        let client = self.releases.client();
+        let resources: Api<DynamicObject> = self.resource.objects(client, session.run.namespace.as_deref());
         match write_status(&resources, name, (uid, None), &current, &next).await {
             Err(error) if !error.0.is_not_found() && !error.0.is_other_uid() => Err(StepError::Request {
                 attempt: "write the status of",
