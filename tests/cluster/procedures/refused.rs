@@ -1,10 +1,14 @@
 //! What is asked for and can't be, and what others do to runs: each is named, and nothing stays behind.
 
-use kube::api::{Api, DeleteParams};
-use serde_json::json;
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams};
+use kube::runtime::watcher;
+use serde_json::{Value, json};
 
 use super::schedules::wait_made;
-use super::{BACKUP, annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures};
+use super::{
+    BACKUP, JOB, annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures,
+};
+use crate::bench::Bench;
 
 /// Of a Job that anybody may write to the status of whose pod.
 #[tokio::test]
@@ -110,6 +114,87 @@ async fn a_job_that_somebody_deletes_is_made_again_where_its_step_may_be() {
     operator.stop().await.unwrap();
 }
 
+/// Waits until a Job is deleted with its pods, and gives the pod that it has.
+async fn wait_stopping(bench: &Bench, job: &str) -> DynamicObject {
+    bench
+        .wait("its deletion with its pods", &jobs(bench), job, |job| {
+            let finalizers = job["metadata"]["finalizers"].as_array()?;
+            finalizers.contains(&json!("foregroundDeletion")).then_some(())
+        })
+        .await;
+    let selector = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
+    let pods = bench.api("", "v1", "Pod", "pods");
+    let mut found = pods.list(&selector).await.unwrap().items;
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}
+
+/// The numbers of a Job do not count it, and whoever deletes the Job once more does not wait for it.
+#[tokio::test]
+async fn a_pod_that_is_at_its_end_is_waited_for_whoever_deletes_its_job() {
+    let procedures = "  - name: sweep
+    steps: [{name: all, job: procedures/job.yaml, idempotent: true}]
+    finally: [{name: unlock, job: procedures/job.yaml}]
+";
+    let Some(bench) = with_procedures("procedurepodending", &["WebSweep"], procedures).await else {
+        return;
+    };
+    // Of a node that never says that it has ended.
+    let file = bench.folder.path().join("web/procedures/job.yaml");
+    let bound = JOB.replace(
+        "restartPolicy: Never",
+        "restartPolicy: Never\n      nodeName: nowhere",
+    );
+    std::fs::write(&file, bound).unwrap();
+    let operator = released(&bench).await;
+    let pods = bench.api("", "v1", "Pod", "pods");
+    let pod_of = |job: &str| {
+        let selected = watcher::Config::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
+        let name = |pod: &Value| pod["metadata"]["name"].as_str().map(str::to_owned);
+        let (bench, pods) = (&bench, &pods);
+        async move { bench.wait_some("a pod", pods, selected, name).await }
+    };
+    let (now, background) = (
+        DeleteParams::default().grace_period(0),
+        DeleteParams::background(),
+    );
+
+    // Told to end before its Job is deleted, and while that is.
+    for (run, is_first) in [("pod-first", true), ("job-twice", false)] {
+        begin(&bench, "WebSweep", run, json!({})).await;
+        let job = wait_job(&bench, "WebSweep", run, "all", 1).await;
+        let pod = pod_of(&job).await;
+        if is_first {
+            pods.delete(&pod, &DeleteParams::default()).await.unwrap();
+        } else {
+            jobs(&bench).delete(&job, &background).await.unwrap();
+            wait_stopping(&bench, &job).await;
+        }
+        jobs(&bench).delete(&job, &background).await.unwrap();
+        let found = wait_stopping(&bench, &job).await;
+        assert_eq!(found.metadata.name.as_deref(), Some(pod.as_str()));
+        assert!(found.metadata.deletion_timestamp.is_some());
+        let run_now = runs(&bench, "WebSweep").get(run).await.unwrap();
+        assert_eq!(run_now.data["status"]["steps"][0]["attempt"], 1, "{run}");
+        pods.delete(&pod, &now).await.unwrap();
+        let job = wait_job(&bench, "WebSweep", run, "all", 2).await;
+
+        // The last step waits, too.
+        let pod = pod_of(&job).await;
+        annotate(&runs(&bench, "WebSweep"), run, "steersman.dev/cancel", "true").await;
+        wait_stopping(&bench, &job).await;
+        jobs(&bench).delete(&job, &background).await.unwrap();
+        wait_stopping(&bench, &job).await;
+        let run_now = runs(&bench, "WebSweep").get(run).await.unwrap();
+        assert_eq!(run_now.data["status"]["steps"][1]["state"], "Pending", "{run}");
+        pods.delete(&pod, &now).await.unwrap();
+        let job = wait_job(&bench, "WebSweep", run, "unlock", 1).await;
+        end_pod(&bench, &job, "Succeeded", "").await;
+        wait_phase(&bench, "WebSweep", run, "Cancelled").await;
+    }
+    operator.stop().await.unwrap();
+}
+
 /// No Job can be made any longer in a namespace that goes.
 #[tokio::test]
 async fn runs_that_are_under_way_go_with_their_namespace() {
@@ -141,8 +226,11 @@ async fn runs_that_are_under_way_go_with_their_namespace() {
 #[tokio::test]
 async fn schedules_and_requests_that_are_none_are_told() {
     let procedures =
-        "  - {name: backup, job: procedures/job.yaml, schedule: {value: backup.schedule, jitter: 1s}}\n";
-    let Some(bench) = with_procedures("procedurerefused", &["WebBackup"], procedures).await else {
+        "  - {name: backup, job: procedures/job.yaml, schedule: {value: backup.schedule, jitter: 1s}}
+  - {name: restore, job: procedures/job.yaml, parameters: {snapshot: {required: true}}}
+";
+    let kinds = ["WebBackup", "WebRestore"];
+    let Some(bench) = with_procedures("procedurerefused", &kinds, procedures).await else {
         return;
     };
     let operator = released(&bench).await;
@@ -162,13 +250,19 @@ async fn schedules_and_requests_that_are_none_are_told() {
             "vacuum@1",
             "asks for a run of `vacuum`, and there is no such procedure, but backup",
         ),
+        (
+            "restore@1",
+            "procedure restore needs `snapshot`, which an annotation does not say",
+        ),
         ("backup", "asks for no run: it is PROCEDURE@ID"),
     ] {
         annotate(&bench.webs(), "shop", "steersman.dev/run", request).await;
         bench.wait_event_with("ProcedureUnusable", words).await;
     }
-    let made = runs(&bench, "WebBackup").list(&Default::default()).await.unwrap();
-    assert!(made.items.is_empty(), "{made:?}");
+    for kind in kinds {
+        let made = runs(&bench, kind).list(&Default::default()).await.unwrap();
+        assert!(made.items.is_empty(), "{made:?}");
+    }
     annotate(&bench.webs(), "shop", "steersman.dev/run", "backup@1").await;
     wait_made(&bench, "WebBackup", 1).await;
     operator.stop().await.unwrap();

@@ -1,5 +1,6 @@
 //! The Job of a step: its name and marks, how far it is, and what it has said.
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
@@ -60,19 +61,49 @@ pub(super) fn finalizers_but_ours(job: &ObjectMeta) -> Option<Vec<String>> {
     (finalizers.len() < before).then_some(finalizers)
 }
 
-/// How far a Job is.
+/// How far a Job is. One that somebody has deleted is gone when its pods are: its own numbers leave out those that were told to end,
+/// which may take any time for that.
+///
+/// # Errors
+/// Its pods can't be listed now. Where they never can be, its numbers count.
+pub(super) async fn seen_with_pods(client: &Client, job: &DynamicObject) -> Result<Seen, RequestError> {
+    let seen = seen(job);
+    let (Seen::Deleted, Some(uid), Some(namespace)) = (&seen, &job.metadata.uid, &job.metadata.namespace)
+    else {
+        return Ok(seen);
+    };
+    let goes_on = match pods_of(client, namespace, uid).await {
+        Ok(pods) => !pods.iter().all(has_ended),
+        Err(error) if error.is_transient() => return Err(error),
+        Err(_) => ["active", "terminating"].iter().any(|key| {
+            let number = job.data["status"][key].as_i64();
+            number.unwrap_or_default() > 0
+        }),
+    };
+    Ok(if goes_on {
+        seen
+    } else {
+        Seen::Gone { idempotent: false }
+    })
+}
+
+fn has_ended(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+/// How far a Job is by what it says itself.
 pub(super) fn seen(job: &DynamicObject) -> Seen {
     match end_of_job(&job.data) {
         Some(Ok(())) => return Seen::Ended(Outcome::Succeeded),
-        Some(Err(reason)) => return Seen::Ended(Outcome::Failed(reason)),
-        None => {}
+        Some(Err(reason)) if !has_failed_by_deletion(job) => return Seen::Ended(Outcome::Failed(reason)),
+        _ => {}
     }
     let finalizers = job.metadata.finalizers.iter().flatten();
     let is_in_foreground = finalizers.clone().any(|name| name == "foregroundDeletion");
     let active = job.data.pointer("/status/active").and_then(Value::as_i64);
     match (&job.metadata.deletion_timestamp, active.unwrap_or_default()) {
         (Some(_), _) if is_in_foreground => Seen::Stopping,
-        (Some(_), 0) => Seen::Gone { idempotent: false },
         (Some(_), _) => Seen::Deleted,
         _ if job.data.pointer("/spec/suspend").and_then(Value::as_bool) == Some(true) => {
             Seen::Running("it is suspended".to_owned())
@@ -81,6 +112,19 @@ pub(super) fn seen(job: &DynamicObject) -> Seen {
         (_, 1) => Seen::Running("1 pod active".to_owned()),
         (_, active) => Seen::Running(format!("{active} pods active")),
     }
+}
+
+/// Whether a Job has failed when somebody had deleted it: its pods go then, which counts as their failure.
+fn has_failed_by_deletion(job: &DynamicObject) -> bool {
+    let conditions = job.data.pointer("/status/conditions").and_then(Value::as_array);
+    let failed = conditions
+        .into_iter()
+        .flatten()
+        .find(|one| one["type"] == "Failed");
+    let time = failed.and_then(|failed| failed["lastTransitionTime"].as_str()?.parse().ok());
+    let deleted = job.metadata.deletion_timestamp.as_ref().map(|time| time.0);
+    time.zip(deleted)
+        .is_some_and(|(failed, deleted): (Timestamp, _)| failed >= deleted)
 }
 
 /// What the last container of a pod of a Job has said at its end, the one that has succeeded if there is one, and which pod that is.

@@ -12,7 +12,7 @@ use steersman_watches::procedure::Work;
 
 use super::decide::UNKNOWN;
 use super::error::StepError;
-use super::job::{finalizers_but_ours, job_name, seen};
+use super::job::{finalizers_but_ours, job_name, seen_with_pods};
 use super::reconciler::ProcedureReconciler;
 use super::record::{ProcedureRecord, StepRecord};
 use super::session::Session;
@@ -104,7 +104,7 @@ impl ProcedureReconciler {
     /// it may go on, which is stopped then.
     pub(super) async fn has_jobs(&self, session: &mut Session) -> Result<bool, StepError> {
         let found = self.jobs_of(session).await?;
-        if found.iter().any(is_unfinished) {
+        if self.is_any_unfinished(&found).await? {
             self.mark_begun(session).await?;
         }
         Ok(!found.is_empty())
@@ -121,7 +121,29 @@ impl ProcedureReconciler {
     /// Whether something of the run is not finished.
     async fn goes_on(&self, session: &mut Session) -> Result<bool, StepError> {
         self.find_place_if_any(session).await?;
-        Ok(self.jobs_of(session).await?.iter().any(is_unfinished))
+        let found = self.jobs_of(session).await?;
+        self.is_any_unfinished(&found).await
+    }
+
+    /// Whether one of these Jobs has not ended, or its end was not noted.
+    async fn is_any_unfinished(&self, jobs: &[DynamicObject]) -> Result<bool, StepError> {
+        for job in jobs {
+            let is_held = finalizers_but_ours(&job.metadata).is_some();
+            if is_held || !matches!(self.seen_of(job).await?, Seen::Ended(_) | Seen::Gone { .. }) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// With the operator's own rights.
+    async fn seen_of(&self, job: &DynamicObject) -> Result<Seen, StepError> {
+        let seen = seen_with_pods(self.releases.client(), job).await;
+        seen.map_err(|source| StepError::Request {
+            attempt: "read the pods of",
+            what: format!("Job {}", job.metadata.name.as_deref().unwrap_or_default()),
+            source,
+        })
     }
 
     /// Reads the resource of the run. One that was made after the run is not the one that it was begun for.
@@ -137,7 +159,7 @@ impl ProcedureReconciler {
     pub(super) async fn seen_of_all(&self, session: &Session) -> Result<Option<Seen>, StepError> {
         let mut all = None;
         for job in self.jobs_of(session).await? {
-            match seen(&job) {
+            match self.seen_of(&job).await? {
                 Seen::Ended(_) | Seen::Gone { .. } => {}
                 Seen::Stopping => all = all.or(Some(Seen::Stopping)),
                 going => all = Some(going),
@@ -151,8 +173,10 @@ impl ProcedureReconciler {
         let Some(place) = &session.place else {
             return Ok(());
         };
-        let jobs = self.jobs_of(session).await?.into_iter();
-        for job in jobs.filter(|job| matches!(seen(job), Seen::Running(_) | Seen::Deleted)) {
+        for job in self.jobs_of(session).await? {
+            if !matches!(self.seen_of(&job).await?, Seen::Running(_) | Seen::Deleted) {
+                continue;
+            }
             let name = job.metadata.name.unwrap_or_default();
             delete_job(&self.own_jobs(place), &name, job.metadata.uid).await?;
         }
@@ -220,9 +244,4 @@ impl ProcedureReconciler {
             .flat_map(|step| (1..=tries).map(|attempt| job_name(&run.name, &run.uid, &step.name, attempt)))
             .collect()
     }
-}
-
-/// Whether a Job has not ended, or its end was not noted.
-fn is_unfinished(job: &DynamicObject) -> bool {
-    finalizers_but_ours(&job.metadata).is_some() || !matches!(seen(job), Seen::Ended(_) | Seen::Gone { .. })
 }

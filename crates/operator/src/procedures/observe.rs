@@ -10,7 +10,7 @@ use steersman_watches::procedure::names::{ON, TRIGGER};
 use steersman_watches::procedure::{Change, Step, Work};
 
 use super::error::StepError;
-use super::job::seen;
+use super::job::seen_with_pods;
 use super::reconciler::ProcedureReconciler;
 use super::record::{Outcome, ProcedureRecord, StepRecord, Stop};
 use super::report::cut;
@@ -268,7 +268,12 @@ impl ProcedureReconciler {
             }
             (Some(found), None) => Ok(Seen::Made(found.metadata.uid.unwrap_or_default())),
             (Some(found), Some(uid)) if found.metadata.uid.as_ref() == Some(uid) => {
-                let seen = seen(&found);
+                let seen = seen_with_pods(&place.client, &found).await;
+                let seen = seen.map_err(|source| StepError::Request {
+                    attempt: "read the pods of",
+                    what: format!("Job {name}"),
+                    source,
+                })?;
                 let is_gone = matches!(seen, Seen::Gone { .. });
                 Ok(if is_gone { gone } else { seen })
             }

@@ -347,6 +347,19 @@ fn a_job_says_how_far_it_is() {
         job(json!({}), condition("Failed")),
         Seen::Ended(failed("Late: so"))
     );
+    // Its pods go when somebody deletes it, which counts as a failure of theirs.
+    let failed_at = |second: u32| {
+        let mut status = condition("Failed");
+        status["conditions"][0]["lastTransitionTime"] = format!("2026-01-01T00:00:0{second}Z").into();
+        status
+    };
+    let deleted_at_1 =
+        json!({"deletionTimestamp": "2026-01-01T00:00:01Z", "finalizers": ["steersman.dev/procedure"]});
+    assert_eq!(
+        job(deleted_at_1.clone(), failed_at(0)),
+        Seen::Ended(failed("Late: so"))
+    );
+    assert_eq!(job(deleted_at_1, failed_at(1)), Seen::Deleted);
     assert_eq!(
         job(json!({}), json!({"active": 2})),
         Seen::Running("2 pods active".to_owned())
@@ -357,12 +370,8 @@ fn a_job_says_how_far_it_is() {
     );
     assert_eq!(
         job(deleted(&["steersman.dev/procedure"]), json!({})),
-        Seen::Gone { idempotent: false }
-    );
-    // Who has deleted it has not ended it.
-    assert_eq!(
-        job(deleted(&["steersman.dev/procedure"]), json!({"active": 1})),
-        Seen::Deleted
+        Seen::Deleted,
+        "its pods tell whether it is gone"
     );
 }
 
