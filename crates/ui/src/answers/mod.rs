@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt as _};
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::address::{Kind, Place};
 use crate::app::App;
-use crate::assets;
+use crate::assets::Asset;
 use crate::site::{Found, Site};
 
 pub(crate) use actions::{confirm, done};
@@ -39,13 +39,24 @@ const PACE: Duration = Duration::from_millis(400);
 /// What somebody looks at is looked at anew after so long, whatever is told of it.
 const LOOK: Duration = Duration::from_secs(5);
 
-pub(crate) async fn asset(Path(name): Path<String>) -> Response {
-    match assets::find(&name) {
-        Some((kind, content)) => {
-            ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "max-age=3600")], content).into_response()
-        }
-        None => StatusCode::NOT_FOUND.into_response(),
+/// A file that is the same for everybody, in a third of its size where the browser knows gzip. Pages are not packed: by how small
+/// they get, one can tell what is in them.
+pub(crate) async fn asset(Path(name): Path<String>, asked: HeaderMap) -> Response {
+    let Some(asset) = Asset::find(&name) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let head = [
+        (CONTENT_TYPE, asset.kind),
+        (CACHE_CONTROL, "max-age=3600"),
+        (VARY, "accept-encoding"),
+    ];
+    let known = asked.get(ACCEPT_ENCODING).and_then(|known| known.to_str().ok());
+    let mut known = known.unwrap_or_default().split(',').map(str::trim);
+    if known.any(|encoding| encoding == "gzip") {
+        let packed = [(CONTENT_ENCODING, "gzip")];
+        return (head, packed, asset.packed()).into_response();
     }
+    (head, asset.content).into_response()
 }
 
 pub(crate) async fn nothing(State(app): State<Arc<App>>) -> Response {

@@ -7,7 +7,7 @@ use steersman_model::harmless;
 
 use super::health::{Health, judge};
 
-/// So much of a message is kept, in bytes: the whole is on the page of the release.
+/// So much of a message is kept, in bytes as a page has it: the whole is on the page of the release.
 const LONGEST_MESSAGE: usize = 240;
 /// So much of any other word.
 const LONGEST_WORD: usize = 64;
@@ -65,9 +65,23 @@ impl Row {
     }
 }
 
-/// The beginning of a text, on one line, without what would change how others are read.
+/// The beginning of a text, on one line, without what would change how others are read. What is escaped on a page counts for as much
+/// as it takes there.
 fn start(text: &str, most: usize) -> Box<str> {
-    let end = text.floor_char_boundary(most);
+    let size = |letter: char| match letter {
+        '&' | '<' | '>' | '"' | '\'' => "&#38;".len(),
+        letter => letter.len_utf8(),
+    };
+    let mut left = most;
+    let mut places = text.char_indices();
+    let end = places.find_map(|(place, letter)| match left.checked_sub(size(letter)) {
+        Some(rest) => {
+            left = rest;
+            None
+        }
+        None => Some(place),
+    });
+    let end = end.unwrap_or(text.len());
     let start = text.get(..end).unwrap_or_default();
     let mut line = harmless(start).replace(['\n', '\t'], " ");
     if end < text.len() {
@@ -99,6 +113,8 @@ mod tests {
         assert!(kept.message.len() < 300 && kept.reason.len() < 80 && kept.chart.len() < 80);
         assert!(kept.message.starts_with("a b\u{fffd}x"), "{}", kept.message);
         assert_eq!((kept.revision, kept.ready), (Some(7), Some((2, 3))));
+        let escaped = start(&"<\u{e4}".repeat(100), 20);
+        assert_eq!(&*escaped, "<\u{e4}<\u{e4}…", "5 bytes and 2, twice");
     }
 
     #[test]
