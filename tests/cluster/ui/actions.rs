@@ -67,6 +67,8 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
     assert!(page.get(&resume, &cookie).await.body.contains("would stay"));
     assert_eq!(page.post(&resume, &cookie, &form, &[]).await.status, 303);
 
+    reconcile(&bench, (&page, &cookie), &address).await;
+
     // What is gone back to is shown, and what was shown is done.
     let back = format!("{address}/actions/roll-back?revision=1");
     let shown = page.get(&back, &cookie).await.body;
@@ -87,6 +89,8 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
         bench.config_maps().get("shop-map").await.unwrap().data["data"]["message"],
         "one"
     );
+
+    compare((&page, &cookie), &address).await;
 
     // A run, with what it needs.
     let run = format!("{address}/actions/run?procedure=backup");
@@ -118,4 +122,33 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
     let name = made[0].metadata.name.clone().unwrap();
     page.wait(&address, &cookie, &name).await;
     operator.stop().await.unwrap();
+}
+
+async fn reconcile(bench: &Bench, (page, cookie): (&Page, &str), address: &str) {
+    let path = format!("{address}/actions/reconcile?");
+    let shown = page.get(&path, cookie).await.body;
+    assert!(shown.contains("would stay"), "{shown}");
+    assert_eq!(annotation(bench, "steersman.dev/reconcile-at").await, "");
+    let done = page.post(&path, cookie, &form_of(&shown), &[]).await;
+    assert_eq!(done.status, 303, "{}", done.body);
+    assert_ne!(annotation(bench, "steersman.dev/reconcile-at").await, "");
+}
+
+/// Any two revisions differ in their own way.
+async fn compare((page, cookie): (&Page, &str), address: &str) {
+    for (compared, differs) in [
+        ("from=1&to=2", Some(("-message: one", "+message: two"))),
+        ("from=3&to=2", Some(("-message: one", "+message: two"))),
+        ("from=2&to=3", Some(("-message: two", "+message: one"))),
+        ("from=1&to=3", None),
+    ] {
+        let body = page
+            .get(&format!("{address}/compare?{compared}"), cookie)
+            .await
+            .body;
+        match differs {
+            Some((old, new)) => assert!(body.contains(old) && body.contains(new), "{compared}: {body}"),
+            None => assert!(!body.contains("+message") && !body.contains("-message"), "{body}"),
+        }
+    }
 }

@@ -8,12 +8,22 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::{Page, read_until, site};
 use crate::bench::PATIENCE;
 
+const POLICY: &str = "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
 #[tokio::test]
 async fn the_page_is_for_who_has_started_it_alone() {
     let Some(bench) = site("ui_closed").await else {
         return;
     };
     let page = Page::start(&bench, &[]);
+    let other = Page::start(&bench, &[]);
+    assert!(
+        page.host.starts_with("127.0.0.1:") && page.host != other.host,
+        "{}",
+        other.host
+    );
+    drop(other);
     let own = format!("Host: {}", page.host);
     let port = page.host.rsplit(':').next().unwrap();
 
@@ -84,10 +94,14 @@ async fn the_page_is_for_who_has_started_it_alone() {
 
     let answer = page.get("/", &cookie).await;
     assert_eq!(answer.status, 200);
+    assert!(answer.body.contains("\"allowEval\":false"), "{}", answer.body);
+    assert_eq!(
+        answer.body.matches("sse-connect").count(),
+        1,
+        "one stream for a page"
+    );
+    check_policy(&page, &cookie).await;
     for said in [
-        "script-src 'self'",
-        "frame-ancestors 'none'",
-        "default-src 'none'",
         "cache-control: no-store",
         "x-content-type-options: nosniff",
         "referrer-policy: same-origin",
@@ -105,6 +119,25 @@ async fn the_page_is_for_who_has_started_it_alone() {
         .output()
         .unwrap();
     assert_eq!(outside.status.code(), Some(2));
+}
+
+/// Not even an error has another policy.
+async fn check_policy(page: &Page, cookie: &str) {
+    for path in [
+        "/",
+        "/nothing",
+        "/login?code=1",
+        "/assets/htmx.js",
+        "/releases/a/b/c",
+    ] {
+        let answer = page.get(path, cookie).await;
+        let policies: Vec<&str> = answer
+            .head
+            .lines()
+            .filter(|line| line.starts_with("content-security-policy"))
+            .collect();
+        assert_eq!(policies, [POLICY], "{path}");
+    }
 }
 
 /// Nobody keeps others out by what they open.

@@ -3,8 +3,9 @@
 use futures::StreamExt as _;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
+use steersman_testkit::cluster::{AuditMark, Request};
 
-use super::{Page, site};
+use super::{Page, between, site};
 use crate::bench::Bench;
 use crate::developer::Developer;
 
@@ -70,6 +71,7 @@ async fn a_release_shows_values_revisions_owners_and_what_would_change_without_i
         )
     };
     page.wait(&address, &cookie, "ReleaseUpgraded").await;
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let mut shown = Vec::new();
     let all = [
         (
@@ -135,6 +137,13 @@ async fn a_release_shows_values_revisions_owners_and_what_would_change_without_i
         assert_eq!(page.get(&path, &cookie).await.status, 404, "{path}");
     }
 
+    check_owners(
+        &page
+            .get(&object("ConfigMap", "shop-settings"), &cookie)
+            .await
+            .body,
+    );
+    check_looked(&bench, (&page, &cookie), (&address, mark)).await;
     check_former_secrets(&bench, (&page, &cookie), &address).await;
     check_environment(&bench, &address).await;
 
@@ -142,6 +151,40 @@ async fn a_release_shows_values_revisions_owners_and_what_would_change_without_i
     many_events(&bench).await;
     let shown = page.wait(&address, &cookie, "ReleaseUpgraded").await;
     assert!(!shown.contains("OfAnotherGroup"), "{shown}");
+}
+
+/// Who looks, also at what could be done, changes nothing: what would come of it is asked for, and nothing else.
+async fn check_looked(bench: &Bench, (page, cookie): (&Page, &str), (address, mark): (&str, AuditMark)) {
+    for action in [
+        "reconcile",
+        "pause",
+        "resume",
+        "roll-back?revision=1",
+        "approve?stage=one",
+        "run?procedure=one",
+    ] {
+        page.get(&format!("{address}/actions/{action}"), cookie).await;
+    }
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let (asked, changed) = (audit.by_user(bench.user.name()), |request: &Request| {
+        request.is_write() && !request.uri.contains("dryRun=All")
+    });
+    assert!(asked.len() > 20 && asked.filter(changed).is_empty(), "{asked}");
+}
+
+/// Each field is with who has written it last.
+fn check_owners(page: &str) {
+    let owners: Vec<&str> = page.split("<details>").skip(1).collect();
+    let of = |field: &str| {
+        let field = format!("<code>{field}</code>");
+        let mut found = owners.iter().filter(|owner| owner.contains(&field));
+        let owner = found.next().unwrap_or_else(|| panic!("no {field}: {page}"));
+        assert!(found.next().is_none(), "{field}: {page}");
+        between(owner, "<summary>", " <span").to_owned()
+    };
+    assert_eq!(of(".data.message"), "steersman");
+    let by_hand = of(".data.level");
+    assert!(!by_hand.is_empty() && by_hand != "steersman", "{by_hand}");
 }
 
 /// What was in a Secret is nowhere any longer but in the revisions.

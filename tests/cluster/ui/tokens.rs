@@ -8,31 +8,36 @@ use serde_json::json;
 use super::{Page, form_of, site};
 use crate::bench::{Bench, PATIENCE};
 
-/// Two accounts that may look at one namespace: `looker`, and the one that each namespace has.
-pub(super) async fn account(bench: &Bench, namespace: &str) {
-    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "looker", "namespace": namespace}});
-    let accounts = bench.api("", "v1", "ServiceAccount", "serviceaccounts");
-    bench.create(&accounts, account).await;
+/// Accounts that may look at their namespace, which is the bench's: `looker`, and each other one that it has.
+pub(super) async fn accounts(bench: &Bench) {
+    let namespace = &bench.namespace;
+    account(bench, "looker").await;
     let group = "rbac.authorization.k8s.io";
     let role = json!({"apiVersion": format!("{group}/v1"), "kind": "Role", "metadata": {"name": "looker"}, "rules": [
         {"apiGroups": [bench.group], "resources": ["*"], "verbs": ["get", "list", "watch"]},
         {"apiGroups": ["", "apps"], "resources": ["*"], "verbs": ["get", "list"]}]});
     bench.create(&bench.api(group, "v1", "Role", "roles"), role).await;
-    let subjects = ["looker", "default"]
-        .map(|name| json!({"kind": "ServiceAccount", "name": name, "namespace": namespace}));
+    let everybody =
+        json!({"kind": "Group", "apiGroup": group, "name": format!("system:serviceaccounts:{namespace}")});
     let binding = json!({"apiVersion": format!("{group}/v1"), "kind": "RoleBinding", "metadata": {"name": "looker"},
         "roleRef": {"apiGroup": group, "kind": "Role", "name": "looker"},
-        "subjects": subjects});
+        "subjects": [everybody]});
     let bindings = bench.api(group, "v1", "RoleBinding", "rolebindings");
     bench.create(&bindings, binding).await;
 }
 
-/// Another token of it.
+pub(super) async fn account(bench: &Bench, name: &str) {
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
+    let accounts = bench.api("", "v1", "ServiceAccount", "serviceaccounts");
+    bench.create(&accounts, account).await;
+}
+
+/// Another token of `looker`.
 pub(super) async fn token(bench: &Bench) -> String {
     token_of(bench, "looker").await
 }
 
-async fn token_of(bench: &Bench, account: &str) -> String {
+pub(super) async fn token_of(bench: &Bench, account: &str) -> String {
     let accounts: Api<ServiceAccount> = Api::namespaced(bench.client.clone(), &bench.namespace);
     let asked = TokenRequest::default();
     let parameters = PostParams::default();
@@ -62,8 +67,9 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 1).await;
     operator.stop().await.unwrap();
-    account(&bench, &bench.namespace).await;
+    accounts(&bench).await;
     let token = token(&bench).await;
+    let mark = bench.cluster.audit_mark().await.unwrap();
 
     let page = Page::start(&bench, &["--login", "token", "--namespace", &bench.namespace]);
     let own = format!("Host: {}", page.host);
@@ -141,6 +147,14 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
         .ask_with("GET /healthz", &["Host: 10.0.0.1:8080".to_owned()])
         .await;
     assert_eq!(probe.status, 200);
+
+    // Whatever it asks for is asked by who looks, and by nobody in another's name.
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let of_page = audit.filter(|request| request.uri.contains(&bench.group));
+    let accounts_of = format!("system:serviceaccount:{}:", bench.namespace);
+    let by_others =
+        of_page.filter(|request| !request.user.starts_with(&accounts_of) || request.impersonator.is_some());
+    assert!(!of_page.is_empty() && by_others.is_empty(), "{by_others}");
 
     // What was seen before is nobody's who has lost the right to it.
     let accounts = bench.api("", "v1", "ServiceAccount", "serviceaccounts");

@@ -43,4 +43,4 @@ pub use faults::{Call, Fault, FaultId, FaultProxy, wanted_faults};
 pub use kubeconfig::User;
 pub use memory_group::MemoryGroup;
 pub use operator::{OperatorCommand, OperatorProcess, ansible_operator_or_say, helm_operator_or_say};
-pub use test_cluster::{TestCluster, number_of_releases, seconds_of_waiting};
+pub use test_cluster::{TestCluster, number_of_releases, number_of_sessions, seconds_of_waiting};

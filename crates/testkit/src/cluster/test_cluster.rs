@@ -32,6 +32,16 @@ pub fn number_of_releases(usual: usize) -> usize {
     number_of("STEERSMAN_RELEASES", usual)
 }
 
+/// How many look at a page at once: what `STEERSMAN_SESSIONS` says, else `usual`.
+///
+/// # Panics
+///
+/// It says something that is no number.
+#[must_use]
+pub fn number_of_sessions(usual: usize) -> usize {
+    number_of("STEERSMAN_SESSIONS", usual)
+}
+
 /// How long a test looks at what does nothing: `STEERSMAN_WINDOW` says another number of seconds.
 ///
 /// # Panics
