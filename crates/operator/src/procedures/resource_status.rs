@@ -14,12 +14,12 @@ use crate::status::second;
 /// The key of procedures in the status of a resource.
 const PROCEDURES_FIELD: &str = "procedures";
 
-/// `status.procedures.NAME`, but for what an earlier run has left there.
+/// `status.procedures.NAME`, but for what an earlier run has left there. `asked` is what the resource asks for by its annotation.
 pub(super) fn shown(
     run: &Run,
     record: &ProcedureRecord,
     (procedure, phase): (&str, Phase),
-    resource_uid: &str,
+    (resource_uid, asked): (&str, Option<&str>),
 ) -> Map<String, Value> {
     let mut shown = Map::new();
     let mut set = |key: &str, value: Option<Value>| {
@@ -46,7 +46,11 @@ pub(super) fn shown(
         })
     });
     set("lastSchedule", scheduled.map(Value::from));
+    // What is asked for by now was noted when the run for that was made.
     let request = request_of(run, procedure, resource_uid);
+    let asked = asked.and_then(|asked| asked.split_once('@'));
+    let asked = asked.filter(|(name, _)| *name == procedure).map(|(_, id)| id);
+    let request = request.filter(|request| asked.is_none_or(|asked| asked == *request));
     set("lastRequest", request.map(Value::from));
     shown
 }
@@ -133,11 +137,25 @@ mod tests {
     use super::*;
 
     fn told(name: &str, annotations: &Value) -> Map<String, Value> {
+        told_to((name, annotations), None)
+    }
+
+    fn told_to((name, annotations): (&str, &Value), asked: Option<&str>) -> Map<String, Value> {
         let run = json!({"apiVersion": "db.example.com/v1", "kind": "WebBackup", "spec": {"resource": "shop"},
             "metadata": {"name": name, "uid": "run", "annotations": annotations}});
         let run = Run::new(serde_json::from_value(run).unwrap()).unwrap();
         let record = ProcedureRecord::unbegun("no disk".to_owned(), false, Timestamp::UNIX_EPOCH);
-        shown(&run, &record, ("backup", Phase::Failed), "uid")
+        shown(&run, &record, ("backup", Phase::Failed), ("uid", asked))
+    }
+
+    #[test]
+    fn a_run_of_an_older_request_does_not_take_its_place() {
+        let (name, annotations) = (run_name("shop", "uid", "backup", "1"), json!({ REQUEST: "1" }));
+        let noted = |asked: Option<&str>| told_to((&name, &annotations), asked).remove("lastRequest");
+        for asked in [None, Some("backup@1"), Some("restore@2")] {
+            assert_eq!(noted(asked), Some("1".into()), "{asked:?}");
+        }
+        assert_eq!(noted(Some("backup@2")), None);
     }
 
     #[test]

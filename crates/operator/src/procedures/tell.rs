@@ -5,6 +5,7 @@ use std::time::Duration;
 use kube::api::{Api, DynamicObject};
 use serde_json::Value;
 use steersman_model::chain;
+use steersman_watches::procedure::names::RUN;
 
 use super::error::StepError;
 use super::job::job_name;
@@ -116,7 +117,11 @@ impl ProcedureReconciler {
         let (Some(name), Some(uid)) = (&resource.metadata.name, &resource.metadata.uid) else {
             return Ok(());
         };
-        let shown = shown(&session.run, record, (&self.procedure.name, phase), uid);
+        let annotations = resource.metadata.annotations.as_ref();
+        let asked = annotations
+            .and_then(|annotations| annotations.get(RUN))
+            .map(String::as_str);
+        let shown = shown(&session.run, record, (&self.procedure.name, phase), (uid, asked));
         let current = resource.data.get("status").cloned().unwrap_or_default();
         let Some(next) = with_shown(&current, &self.procedure.name, shown) else {
             return Ok(());
