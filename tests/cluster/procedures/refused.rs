@@ -1,6 +1,6 @@
 //! What is asked for and can't be, and what others do to runs: each is named, and nothing stays behind.
 
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams};
+use kube::api::{Api, DeleteParams};
 use kube::runtime::watcher;
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::schedules::wait_made;
 use super::{
     BACKUP, JOB, annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures,
 };
-use crate::bench::Bench;
+use crate::bench::{Bench, condition};
 
 /// Of a Job that anybody may write to the status of whose pod.
 #[tokio::test]
@@ -114,25 +114,61 @@ async fn a_job_that_somebody_deletes_is_made_again_where_its_step_may_be() {
     operator.stop().await.unwrap();
 }
 
-/// Waits until a Job is deleted with its pods, and gives the pod that it has.
-async fn wait_stopping(bench: &Bench, job: &str) -> DynamicObject {
-    bench
-        .wait("its deletion with its pods", &jobs(bench), job, |job| {
-            let finalizers = job["metadata"]["finalizers"].as_array()?;
-            finalizers.contains(&json!("foregroundDeletion")).then_some(())
-        })
-        .await;
-    let selector = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
+/// Waits until a run says that its Job is being stopped. That stays so, for longer than it takes to look again, and this pod is there.
+async fn check_stopping(bench: &Bench, run: &str, pod: &str) {
+    let api = runs(bench, "WebSweep");
+    let is_stopping = |run: &Value| {
+        let (_, _, message) = condition(run, "Reconciling")?;
+        message.contains("it is being stopped").then_some(())
+    };
+    bench.wait("its being stopped", &api, run, is_stopping).await;
+    tokio::time::sleep(std::time::Duration::from_millis(2500)).await;
+    let found = serde_json::to_value(api.get(run).await.unwrap()).unwrap();
+    assert!(is_stopping(&found).is_some(), "{:#}", found["status"]);
     let pods = bench.api("", "v1", "Pod", "pods");
-    let mut found = pods.list(&selector).await.unwrap().items;
-    assert_eq!(found.len(), 1);
-    found.remove(0)
+    let pod = pods.get(pod).await.unwrap();
+    assert!(pod.metadata.deletion_timestamp.is_some());
+}
+
+/// Pods of others, with the label of the Job's own one and names that come before that: more than are listed at once.
+async fn decoys(bench: &Bench, job: &str) {
+    let uid = jobs(bench).get(job).await.unwrap().metadata.uid.unwrap();
+    let pods = bench.api("", "v1", "Pod", "pods");
+    for number in 0..51 {
+        let labels = json!({"batch.kubernetes.io/controller-uid": uid});
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("a-{number}"), "labels": labels},
+            "spec": {"containers": [{"name": "main", "image": "none"}]}});
+        bench.create(&pods, pod).await;
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_has_done_its_work_has_succeeded_although_somebody_deletes_it_at_once() {
+    let procedures = "  - {name: backup, job: procedures/job.yaml, retries: 1}\n";
+    let Some(bench) = with_procedures("procedurejobdone", &["WebBackup"], procedures).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    for run in ["first", "second", "third"] {
+        begin(&bench, "WebBackup", run, json!({})).await;
+        let job = wait_job(&bench, "WebBackup", run, "job", 1).await;
+        end_pod(&bench, &job, "Succeeded", "").await;
+        jobs(&bench)
+            .delete(&job, &DeleteParams::background())
+            .await
+            .unwrap();
+        let ended = wait_phase(&bench, "WebBackup", run, "Succeeded").await;
+        assert_eq!(ended["status"]["steps"][0]["attempt"], 1, "{run}");
+        bench.wait_gone(&jobs(&bench), &job).await;
+    }
+    operator.stop().await.unwrap();
 }
 
 /// The numbers of a Job do not count it, and whoever deletes the Job once more does not wait for it.
 #[tokio::test]
 async fn a_pod_that_is_at_its_end_is_waited_for_whoever_deletes_its_job() {
     let procedures = "  - name: sweep
+    retries: 1
     steps: [{name: all, job: procedures/job.yaml, idempotent: true}]
     finally: [{name: unlock, job: procedures/job.yaml}]
 ";
@@ -167,26 +203,21 @@ async fn a_pod_that_is_at_its_end_is_waited_for_whoever_deletes_its_job() {
         if is_first {
             pods.delete(&pod, &DeleteParams::default()).await.unwrap();
         } else {
+            decoys(&bench, &job).await;
             jobs(&bench).delete(&job, &background).await.unwrap();
-            wait_stopping(&bench, &job).await;
+            check_stopping(&bench, run, &pod).await;
         }
         jobs(&bench).delete(&job, &background).await.unwrap();
-        let found = wait_stopping(&bench, &job).await;
-        assert_eq!(found.metadata.name.as_deref(), Some(pod.as_str()));
-        assert!(found.metadata.deletion_timestamp.is_some());
-        let run_now = runs(&bench, "WebSweep").get(run).await.unwrap();
-        assert_eq!(run_now.data["status"]["steps"][0]["attempt"], 1, "{run}");
+        check_stopping(&bench, run, &pod).await;
         pods.delete(&pod, &now).await.unwrap();
         let job = wait_job(&bench, "WebSweep", run, "all", 2).await;
 
         // The last step waits, too.
         let pod = pod_of(&job).await;
         annotate(&runs(&bench, "WebSweep"), run, "steersman.dev/cancel", "true").await;
-        wait_stopping(&bench, &job).await;
+        check_stopping(&bench, run, &pod).await;
         jobs(&bench).delete(&job, &background).await.unwrap();
-        wait_stopping(&bench, &job).await;
-        let run_now = runs(&bench, "WebSweep").get(run).await.unwrap();
-        assert_eq!(run_now.data["status"]["steps"][1]["state"], "Pending", "{run}");
+        check_stopping(&bench, run, &pod).await;
         pods.delete(&pod, &now).await.unwrap();
         let job = wait_job(&bench, "WebSweep", run, "unlock", 1).await;
         end_pod(&bench, &job, "Succeeded", "").await;

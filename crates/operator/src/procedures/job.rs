@@ -13,7 +13,7 @@ use steersman_watches::procedure::names::RUN_FINALIZER;
 use super::record::Outcome;
 use super::state::Seen;
 use crate::apply::{end_of_job, last_words, message_of};
-use crate::job_pods::pods_of;
+use crate::job_pods::{PodsLeft, pods_left, pods_of};
 
 /// A name has at most so many letters, as pods are called by it.
 const MAX_NAME: usize = 52;
@@ -62,7 +62,7 @@ pub(super) fn finalizers_but_ours(job: &ObjectMeta) -> Option<Vec<String>> {
 }
 
 /// How far a Job is. One that somebody has deleted is gone when its pods are: its own numbers leave out those that were told to end,
-/// which may take any time for that.
+/// which may take any time for that, and do not tell yet of those that have succeeded.
 ///
 /// # Errors
 /// Its pods can't be listed now. Where they never can be, its numbers count.
@@ -72,24 +72,25 @@ pub(super) async fn seen_with_pods(client: &Client, job: &DynamicObject) -> Resu
     else {
         return Ok(seen);
     };
-    let goes_on = match pods_of(client, namespace, uid).await {
-        Ok(pods) => !pods.iter().all(has_ended),
+    let left = match pods_left(client, namespace, uid).await {
         Err(error) if error.is_transient() => return Err(error),
-        Err(_) => ["active", "terminating"].iter().any(|key| {
-            let number = job.data["status"][key].as_i64();
-            number.unwrap_or_default() > 0
-        }),
+        left => left.unwrap_or_else(|_| left_by_numbers(&job.data["status"])),
     };
-    Ok(if goes_on {
-        seen
-    } else {
-        Seen::Gone { idempotent: false }
+    Ok(match left {
+        PodsLeft::None => Seen::Gone { idempotent: false },
+        // Nothing but their end is to be waited for.
+        PodsLeft::Ending => Seen::Stopping,
+        PodsLeft::Some => Seen::Deleted,
     })
 }
 
-fn has_ended(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    matches!(phase, Some("Succeeded" | "Failed"))
+fn left_by_numbers(status: &Value) -> PodsLeft {
+    let is_any = |key: &str| status[key].as_i64().unwrap_or_default() > 0;
+    match (is_any("active"), is_any("terminating")) {
+        (true, _) => PodsLeft::Some,
+        (false, true) => PodsLeft::Ending,
+        (false, false) => PodsLeft::None,
+    }
 }
 
 /// How far a Job is by what it says itself.
@@ -114,14 +115,14 @@ pub(super) fn seen(job: &DynamicObject) -> Seen {
     }
 }
 
-/// Whether a Job has failed when somebody had deleted it: its pods go then, which counts as their failure.
+/// Whether a Job has failed when somebody had deleted it: its pods go then, which counts as their failure. One of which it is known
+/// that it fails has its pods told to end before it has failed.
 fn has_failed_by_deletion(job: &DynamicObject) -> bool {
     let conditions = job.data.pointer("/status/conditions").and_then(Value::as_array);
-    let failed = conditions
-        .into_iter()
-        .flatten()
-        .find(|one| one["type"] == "Failed");
-    let time = failed.and_then(|failed| failed["lastTransitionTime"].as_str()?.parse().ok());
+    let conditions = conditions.into_iter().flatten();
+    let failing = conditions.filter(|one| one["type"] == "Failed" || one["type"] == "FailureTarget");
+    let times = failing.filter_map(|one| one["lastTransitionTime"].as_str()?.parse().ok());
+    let time = times.min();
     let deleted = job.metadata.deletion_timestamp.as_ref().map(|time| time.0);
     time.zip(deleted)
         .is_some_and(|(failed, deleted): (Timestamp, _)| failed >= deleted)

@@ -359,7 +359,13 @@ fn a_job_says_how_far_it_is() {
         job(deleted_at_1.clone(), failed_at(0)),
         Seen::Ended(failed("Late: so"))
     );
-    assert_eq!(job(deleted_at_1, failed_at(1)), Seen::Deleted);
+    assert_eq!(job(deleted_at_1.clone(), failed_at(1)), Seen::Deleted);
+    // That it would fail was known before.
+    let mut failing = failed_at(2);
+    let target =
+        json!({"type": "FailureTarget", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    failing["conditions"].as_array_mut().unwrap().push(target);
+    assert_eq!(job(deleted_at_1, failing), Seen::Ended(failed("Late: so")));
     assert_eq!(
         job(json!({}), json!({"active": 2})),
         Seen::Running("2 pods active".to_owned())
