@@ -1,4 +1,4 @@
-//! Whose words are those of a Job: not of each pod that has its labels.
+//! The pods of a Job: what they say, and whether one is left. Not each pod that has its labels is one.
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

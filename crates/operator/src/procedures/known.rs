@@ -279,21 +279,19 @@ impl Known {
             return None;
         }
         let (name, kind) = (&procedure.name, &procedure.run_kind);
-        let mut missing = procedure.parameters.iter();
-        let missing = missing.find(|one| one.required && one.default.is_none());
-        let words = match missing {
-            _ if procedure.confirm => {
-                format!("procedure {name} needs somebody's word: make a {kind}, and confirm it")
-            }
-            Some(missing) => format!(
+        let mut parameters = procedure.parameters.iter();
+        let missing = parameters.find(|one| one.required && one.default.is_none());
+        let words = if procedure.confirm {
+            format!("procedure {name} needs somebody's word: make a {kind}, and confirm it")
+        } else if let Some(missing) = missing {
+            format!(
                 "procedure {name} needs `{}`, which an annotation does not say: make a {kind} with it",
                 missing.name
-            ),
-            None => {
-                let request = Some(request);
-                work.push(Work::Make(Making { request, ..making }));
-                return None;
-            }
+            )
+        } else {
+            let request = Some(request);
+            work.push(Work::Make(Making { request, ..making }));
+            return None;
         };
         work.push(Work::complain(&making.uid, words));
         None

@@ -114,7 +114,7 @@ mod tests {
         assert!(kept.message.starts_with("a b\u{fffd}x"), "{}", kept.message);
         assert_eq!((kept.revision, kept.ready), (Some(7), Some((2, 3))));
         let escaped = start(&"<\u{e4}".repeat(100), 20);
-        assert_eq!(&*escaped, "<\u{e4}<\u{e4}…", "5 bytes and 2, twice");
+        assert_eq!(&*escaped, "<\u{e4}<\u{e4}<…", "5 bytes and 2, by turns");
     }
 
     #[test]
