@@ -228,7 +228,7 @@ fn stages(data: &Value) -> Vec<StageView> {
 }
 
 /// A text of somebody's; empty where there is none.
-fn text(value: &Value, key: &str) -> String {
+pub(crate) fn text(value: &Value, key: &str) -> String {
     harmless(value[key].as_str().unwrap_or_default())
 }
 

@@ -7,6 +7,8 @@ use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Resource;
 use steersman_model::harmless;
 
+use crate::observe::text;
+
 /// So many are told, the last ones.
 const MOST: usize = 20;
 
@@ -75,7 +77,6 @@ pub async fn runs_of(
 
 fn view(kind: &str, run: &DynamicObject) -> RunView {
     let status = run.data.get("status").unwrap_or(&Value::Null);
-    let text = |value: &Value, key: &str| harmless(value[key].as_str().unwrap_or_default());
     let steps = status["steps"].as_array().into_iter().flatten();
     let created = run.metadata.creation_timestamp.as_ref();
     let phase = text(status, "phase");

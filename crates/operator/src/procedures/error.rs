@@ -48,6 +48,14 @@ impl StepError {
         }
     }
 
+    pub(super) fn pods(job: &str, source: RequestError) -> Self {
+        Self::Request {
+            attempt: "read the pods of",
+            what: format!("Job {job}"),
+            source,
+        }
+    }
+
     pub(super) fn secrets(job: &str, source: RequestError) -> Self {
         Self::Request {
             attempt: "read",

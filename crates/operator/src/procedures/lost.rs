@@ -139,11 +139,7 @@ impl ProcedureReconciler {
     /// With the operator's own rights.
     async fn seen_of(&self, job: &DynamicObject) -> Result<Seen, StepError> {
         let seen = seen_with_pods(self.releases.client(), job).await;
-        seen.map_err(|source| StepError::Request {
-            attempt: "read the pods of",
-            what: format!("Job {}", job.metadata.name.as_deref().unwrap_or_default()),
-            source,
-        })
+        seen.map_err(|source| StepError::pods(job.metadata.name.as_deref().unwrap_or_default(), source))
     }
 
     /// Reads the resource of the run. One that was made after the run is not the one that it was begun for.

@@ -269,11 +269,7 @@ impl ProcedureReconciler {
             (Some(found), None) => Ok(Seen::Made(found.metadata.uid.unwrap_or_default())),
             (Some(found), Some(uid)) if found.metadata.uid.as_ref() == Some(uid) => {
                 let seen = seen_with_pods(&place.client, &found).await;
-                let seen = seen.map_err(|source| StepError::Request {
-                    attempt: "read the pods of",
-                    what: format!("Job {name}"),
-                    source,
-                })?;
+                let seen = seen.map_err(|source| StepError::pods(&name, source))?;
                 let is_gone = matches!(seen, Seen::Gone { .. });
                 Ok(if is_gone { gone } else { seen })
             }

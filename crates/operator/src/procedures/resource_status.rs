@@ -1,6 +1,7 @@
 //! What the status of a resource says of a procedure. Pure.
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
 use serde_json::{Map, Value};
 use steersman_watches::procedure::names::{REQUEST, RUN, SCHEDULED_AT};
@@ -14,12 +15,12 @@ use crate::status::second;
 /// The key of procedures in the status of a resource.
 const PROCEDURES_FIELD: &str = "procedures";
 
-/// `status.procedures.NAME`, but for what an earlier run has left there. `asked` is what the resource asks for by its annotation.
+/// `status.procedures.NAME`, but for what an earlier run has left there.
 pub(super) fn shown(
     run: &Run,
     record: &ProcedureRecord,
     (procedure, phase): (&str, Phase),
-    (resource_uid, asked): (&str, Option<&str>),
+    resource: &ObjectMeta,
 ) -> Map<String, Value> {
     let mut shown = Map::new();
     let mut set = |key: &str, value: Option<Value>| {
@@ -47,36 +48,39 @@ pub(super) fn shown(
     });
     set("lastSchedule", scheduled.map(Value::from));
     // What is asked for by now was noted when the run for that was made.
-    let request = request_of(run, procedure, resource_uid);
-    let asked = asked.and_then(|asked| asked.split_once('@'));
-    let asked = asked.filter(|(name, _)| *name == procedure).map(|(_, id)| id);
+    let asked = asked(resource, procedure);
+    let request = request_of(run, procedure, resource);
     let request = request.filter(|request| asked.is_none_or(|asked| asked == *request));
     set("lastRequest", request.map(Value::from));
     shown
 }
 
 /// Anybody may write it on a run: it counts where the name of the run follows from it.
-fn request_of<'r>(run: &'r Run, procedure: &str, resource_uid: &str) -> Option<&'r str> {
+fn request_of<'r>(run: &'r Run, procedure: &str, resource: &ObjectMeta) -> Option<&'r str> {
+    let uid = resource.uid.as_deref()?;
     let request = run.annotation(REQUEST).filter(|id| id.len() <= LONGEST_REQUEST);
-    request.filter(|request| run.name == run_name(&run.resource, resource_uid, procedure, request))
+    request.filter(|request| run.name == run_name(&run.resource, uid, procedure, request))
+}
+
+/// Of which run of a procedure a resource asks for by its annotation.
+fn asked<'r>(resource: &'r ObjectMeta, procedure: &str) -> Option<&'r str> {
+    let (name, request) = resource.annotations.as_ref()?.get(RUN)?.split_once('@')?;
+    (name == procedure).then_some(request)
 }
 
 /// The status of a resource, with the request in it that a run was made for which is not begun: whoever takes that run away does
 /// not want it made again. `None` where the resource asks for something else by now, or its status says so.
-pub(super) fn with_request(
-    resource: &DynamicObject,
-    (run, procedure): (&Run, &str),
-    resource_uid: &str,
-) -> Option<Value> {
-    let request = request_of(run, procedure, resource_uid)?;
-    let asked = resource.metadata.annotations.as_ref()?.get(RUN)?;
-    let is_asked = asked.split_once('@') == Some((procedure, request));
+pub(super) fn with_request(resource: &DynamicObject, (run, procedure): (&Run, &str)) -> Option<Value> {
+    let request = request_of(run, procedure, &resource.metadata)?;
+    if asked(&resource.metadata, procedure) != Some(request) {
+        return None;
+    }
     let current = resource.data.get("status").and_then(Value::as_object);
     let mut status = current.cloned().unwrap_or_default();
     let shown = object_in(object_in(Some(&mut status), PROCEDURES_FIELD), procedure)?;
     let before = shown.insert("lastRequest".to_owned(), request.into());
     let is_new = before.is_none_or(|before| before != request);
-    (is_asked && is_new).then_some(Value::Object(status))
+    is_new.then_some(Value::Object(status))
 }
 
 fn object_in<'s>(of: Option<&'s mut Map<String, Value>>, key: &str) -> Option<&'s mut Map<String, Value>> {
@@ -145,7 +149,9 @@ mod tests {
             "metadata": {"name": name, "uid": "run", "annotations": annotations}});
         let run = Run::new(serde_json::from_value(run).unwrap()).unwrap();
         let record = ProcedureRecord::unbegun("no disk".to_owned(), false, Timestamp::UNIX_EPOCH);
-        shown(&run, &record, ("backup", Phase::Failed), ("uid", asked))
+        let annotations = asked.map(|asked| json!({ RUN: asked }));
+        let resource = serde_json::from_value(json!({"uid": "uid", "annotations": annotations}));
+        shown(&run, &record, ("backup", Phase::Failed), &resource.unwrap())
     }
 
     #[test]

@@ -248,11 +248,7 @@ impl ProcedureReconciler {
         let (words, pod) = match words {
             Ok(words) => words.unzip(),
             Err(error) if error.is_transient() => {
-                return Err(StepError::Request {
-                    attempt: "read the pods of",
-                    what: format!("Job {name}"),
-                    source: error,
-                });
+                return Err(StepError::pods(&name, error));
             }
             // Nobody may look at pods: what they say is not known.
             Err(_) => (None, None),

@@ -5,7 +5,6 @@ use std::time::Duration;
 use kube::api::{Api, DynamicObject};
 use serde_json::Value;
 use steersman_model::chain;
-use steersman_watches::procedure::names::RUN;
 
 use super::error::StepError;
 use super::job::job_name;
@@ -114,49 +113,36 @@ impl ProcedureReconciler {
             return Ok(());
         };
         let phase = Phase::of(Some(record), &self.procedure);
-        let (Some(name), Some(uid)) = (&resource.metadata.name, &resource.metadata.uid) else {
-            return Ok(());
-        };
-        let annotations = resource.metadata.annotations.as_ref();
-        let asked = annotations
-            .and_then(|annotations| annotations.get(RUN))
-            .map(String::as_str);
-        let shown = shown(&session.run, record, (&self.procedure.name, phase), (uid, asked));
-        let current = resource.data.get("status").cloned().unwrap_or_default();
-        let Some(next) = with_shown(&current, &self.procedure.name, shown) else {
-            return Ok(());
-        };
-        let (name, uid) = (name.clone(), uid.clone());
-        self.write_in_resource(session, (&name, &uid), (current, next))
-            .await
+        let procedure = &self.procedure.name;
+        let shown = shown(&session.run, record, (procedure, phase), &resource.metadata);
+        let current = resource.data.get("status").unwrap_or(&Value::Null);
+        match with_shown(current, procedure, shown) {
+            Some(next) => self.write_in_resource(session, &next).await,
+            None => Ok(()),
+        }
     }
 
     /// Notes in the status of the resource which request a run was made for, before it is begun.
     pub(super) async fn note_request(&self, session: &mut Session) -> Result<(), StepError> {
-        let Some(resource) = session.resource.as_ref() else {
+        let resource = session.resource.as_ref();
+        let of = (&session.run, self.procedure.name.as_str());
+        match resource.and_then(|resource| with_request(resource, of)) {
+            Some(next) => self.write_in_resource(session, &next).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn write_in_resource(&self, session: &mut Session, next: &Value) -> Result<(), StepError> {
+        let Some(resource) = &session.resource else {
             return Ok(());
         };
         let (Some(name), Some(uid)) = (&resource.metadata.name, &resource.metadata.uid) else {
             return Ok(());
         };
-        let Some(next) = with_request(resource, (&session.run, &self.procedure.name), uid) else {
-            return Ok(());
-        };
-        let current = resource.data.get("status").cloned().unwrap_or_default();
-        let (name, uid) = (name.clone(), uid.clone());
-        self.write_in_resource(session, (&name, &uid), (current, next))
-            .await
-    }
-
-    async fn write_in_resource(
-        &self,
-        session: &mut Session,
-        (name, uid): (&str, &str),
-        (current, next): (Value, Value),
-    ) -> Result<(), StepError> {
+        let current = resource.data.get("status").unwrap_or(&Value::Null);
         let client = self.releases.client();
         let resources: Api<DynamicObject> = self.resource.objects(client, session.run.namespace.as_deref());
-        match write_status(&resources, name, (uid, None), &current, &next).await {
+        match write_status(&resources, name, (uid, None), current, next).await {
             Err(error) if !error.0.is_not_found() && !error.0.is_other_uid() => Err(StepError::Request {
                 attempt: "write the status of",
                 what: self.resource_words(name),
