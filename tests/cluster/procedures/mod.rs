@@ -18,7 +18,8 @@ mod words;
 
 use std::process::Command;
 
-use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::runtime::watcher;
 use serde_json::{Value, json};
 use steersman_testkit::cluster::OperatorProcess;
 
@@ -167,25 +168,25 @@ pub(crate) async fn wait_phase(bench: &Bench, kind: &str, run: &str, phase: &str
         .await
 }
 
+/// Waits for the pod of a Job, and gives its name.
+async fn pod_of(bench: &Bench, job: &str) -> String {
+    let pods = bench.api("", "v1", "Pod", "pods");
+    let selected = watcher::Config::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
+    let name = |pod: &Value| pod["metadata"]["name"].as_str().map(str::to_owned);
+    bench
+        .wait_some(&format!("a pod of {job}"), &pods, selected, name)
+        .await
+}
+
 /// Ends the pod of a Job as the kubelet does, with these words.
 pub(crate) async fn end_pod(bench: &Bench, job: &str, phase: &str, words: &str) {
     let pods = bench.api("", "v1", "Pod", "pods");
-    let selector = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
-    let begun = std::time::Instant::now();
-    let pod = loop {
-        let found = pods.list(&selector).await.unwrap().items;
-        if let Some(pod) = found.into_iter().next() {
-            break pod;
-        }
-        assert!(begun.elapsed() < bench.patience, "no pod of {job}");
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    };
+    let name = pod_of(bench, job).await;
     let code = i32::from(phase != "Succeeded");
     let state = json!({"terminated": {"exitCode": code, "message": words, "reason": "Ended",
         "startedAt": "2026-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:00:01Z"}});
     let status = json!({"status": {"phase": phase, "containerStatuses": [{
         "name": "main", "image": "none", "imageID": "none", "ready": false, "restartCount": 0, "state": state}]}});
-    let name = pod.metadata.name.unwrap();
     pods.patch_status(&name, &PatchParams::default(), &Patch::Merge(status))
         .await
         .unwrap();

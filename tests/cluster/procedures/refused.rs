@@ -1,12 +1,12 @@
 //! What is asked for and can't be, and what others do to runs: each is named, and nothing stays behind.
 
 use kube::api::{Api, DeleteParams};
-use kube::runtime::watcher;
 use serde_json::{Value, json};
 
 use super::schedules::wait_made;
 use super::{
-    BACKUP, JOB, annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures,
+    BACKUP, JOB, annotate, begin, end_pod, jobs, pod_of, released, runs, wait_job, wait_phase,
+    with_procedures,
 };
 use crate::bench::{Bench, condition};
 
@@ -184,12 +184,6 @@ async fn a_pod_that_is_at_its_end_is_waited_for_whoever_deletes_its_job() {
     std::fs::write(&file, bound).unwrap();
     let operator = released(&bench).await;
     let pods = bench.api("", "v1", "Pod", "pods");
-    let pod_of = |job: &str| {
-        let selected = watcher::Config::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
-        let name = |pod: &Value| pod["metadata"]["name"].as_str().map(str::to_owned);
-        let (bench, pods) = (&bench, &pods);
-        async move { bench.wait_some("a pod", pods, selected, name).await }
-    };
     let (now, background) = (
         DeleteParams::default().grace_period(0),
         DeleteParams::background(),
@@ -199,7 +193,7 @@ async fn a_pod_that_is_at_its_end_is_waited_for_whoever_deletes_its_job() {
     for (run, is_first) in [("pod-first", true), ("job-twice", false)] {
         begin(&bench, "WebSweep", run, json!({})).await;
         let job = wait_job(&bench, "WebSweep", run, "all", 1).await;
-        let pod = pod_of(&job).await;
+        let pod = pod_of(&bench, &job).await;
         if is_first {
             pods.delete(&pod, &DeleteParams::default()).await.unwrap();
         } else {
@@ -213,7 +207,7 @@ async fn a_pod_that_is_at_its_end_is_waited_for_whoever_deletes_its_job() {
         let job = wait_job(&bench, "WebSweep", run, "all", 2).await;
 
         // The last step waits, too.
-        let pod = pod_of(&job).await;
+        let pod = pod_of(&bench, &job).await;
         annotate(&runs(&bench, "WebSweep"), run, "steersman.dev/cancel", "true").await;
         check_stopping(&bench, run, &pod).await;
         jobs(&bench).delete(&job, &background).await.unwrap();

@@ -35,18 +35,26 @@ pub(super) async fn wait_made(bench: &Bench, kind: &str, count: usize) -> Vec<(S
     panic!("{count} runs did not come: {:?}", made(bench, kind).await);
 }
 
+/// Waits for a run of this kind with this annotation, and gives it.
+async fn wait_annotated(bench: &Bench, kind: &str, (annotation, value): (&str, &str)) -> Value {
+    let is_it = |run: &Value| (run["metadata"]["annotations"][annotation] == value).then(|| run.clone());
+    let what = format!("the {kind} of {value}");
+    let all = watcher::Config::default();
+    bench.wait_some(&what, &runs(bench, kind), all, is_it).await
+}
+
+fn name_of(run: &Value) -> String {
+    run["metadata"]["name"].as_str().unwrap().to_owned()
+}
+
 /// Waits for the run of a request, and gives its name.
 async fn wait_request(bench: &Bench, request: &str) -> String {
-    let is_it = |run: &Value| {
-        let annotations = &run["metadata"]["annotations"];
-        assert_eq!(annotations["steersman.dev/trigger"], "annotation");
-        let is_it = annotations["steersman.dev/request"] == request;
-        is_it.then(|| run["metadata"]["name"].as_str().unwrap().to_owned())
-    };
-    let all = watcher::Config::default();
-    bench
-        .wait_some("the run", &runs(bench, "WebBackup"), all, is_it)
-        .await
+    let run = wait_annotated(bench, "WebBackup", ("steersman.dev/request", request)).await;
+    assert_eq!(
+        run["metadata"]["annotations"]["steersman.dev/trigger"],
+        "annotation"
+    );
+    name_of(&run)
 }
 
 #[tokio::test]
@@ -175,15 +183,8 @@ fn minute_after(time: Timestamp) -> Timestamp {
 
 /// The run for this time of a schedule.
 async fn wait_tick(bench: &Bench, kind: &str, tick: Timestamp) -> String {
-    let tick = tick.to_string();
-    let is_it = |run: &Value| {
-        let annotations = &run["metadata"]["annotations"];
-        let is_it = annotations["steersman.dev/scheduled-at"] == tick.as_str();
-        is_it.then(|| run["metadata"]["name"].as_str().unwrap().to_owned())
-    };
-    let all = watcher::Config::default();
-    let what = format!("the {kind} of {tick}");
-    bench.wait_some(&what, &runs(bench, kind), all, is_it).await
+    let of_tick = ("steersman.dev/scheduled-at", &*tick.to_string());
+    name_of(&wait_annotated(bench, kind, of_tick).await)
 }
 
 /// When a procedure has succeeded last, as the metrics tell.

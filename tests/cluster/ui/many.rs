@@ -102,6 +102,7 @@ async fn a_session_costs_its_rows_and_a_page_has_fifty_of_them() {
         let cookie = log_in_by(&page, &token_of(&bench, &name).await).await;
         let list = first_page(&page, &cookie).await;
         assert_eq!(list.matches("<tr>").count(), 50 + 1, "with the head");
+        assert!(list.contains("100 pages") || list.contains("of 100,"), "{list}");
         let stalled = list.matches("health stalled").count();
         assert_eq!(stalled, 50, "the worst of all");
         let mut loaded = list.len();

@@ -15,6 +15,8 @@ pub(super) struct Course {
     /// Of each run: the name, the state and the last try of each step.
     pub(super) steps: &'static [&'static str],
     pub(super) runs: usize,
+    /// More than so many, for all of its runs.
+    pub(super) writes: usize,
     /// Those that are made for all of its runs.
     pub(super) jobs: usize,
     /// Of the release, at the end.
@@ -43,10 +45,11 @@ impl Begin {
     pub(super) async fn prepare(self, site: &Site, name: &str) {
         if self == Self::Deletion {
             Self::Object.ask(site, name).await;
-            let steps_of = |run: &Value| run["status"]["steps"][0].clone();
-            let is_at_work = |steps: &Value| steps["state"] == "Running" && steps["job"].is_string();
-            site.wait_runs(name, |runs| runs.len() == 1 && is_at_work(&steps_of(&runs[0])))
-                .await;
+            let is_at_work = |run: &Value| run.pointer("/status/steps/0/job").is_some_and(Value::is_string);
+            site.wait(name, "a Job", async || {
+                site.runs_of(name).await.iter().any(is_at_work)
+            })
+            .await;
         }
     }
 
@@ -84,6 +87,7 @@ pub(super) const OF_JOBS: Course = Course {
         r#""clean" "Succeeded" 1"#,
     ],
     runs: 1,
+    writes: 15,
     jobs: 4,
     revisions: 1,
     message: "1",
@@ -110,6 +114,7 @@ pub(super) const OF_VALUES: Course = Course {
         r#""up" "Succeeded" 1"#,
     ],
     runs: 1,
+    writes: 15,
     jobs: 1,
     revisions: 3,
     message: "1",
@@ -128,6 +133,7 @@ pub(super) const OF_A_CHANGE: Course = Course {
     phase: "Succeeded",
     steps: &[r#""before" "Succeeded" 1"#, r#""change" "Succeeded" 1"#],
     runs: 2,
+    writes: 15,
     jobs: 2,
     revisions: 3,
     message: "4",
@@ -145,6 +151,7 @@ pub(super) const OF_A_GATE: Course = Course {
     phase: "Succeeded",
     steps: &[r#""copy" "Succeeded" 1"#],
     runs: 1,
+    writes: 8,
     jobs: 1,
     revisions: 2,
     message: "2",
@@ -163,6 +170,7 @@ pub(super) const OF_A_DELETION: Course = Course {
     phase: "Failed",
     steps: &[r#""hold" "Failed" 1"#, r#""clean" "Succeeded" 1"#],
     runs: 1,
+    writes: 8,
     jobs: 2,
     revisions: 0,
     message: "",
