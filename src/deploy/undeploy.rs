@@ -17,7 +17,7 @@ use super::left_behind::{leases, signing_keys};
 use super::plan::Plan;
 
 /// How many resources an error names.
-const NAMED: usize = 5;
+pub(super) const NAMED: usize = 5;
 
 /// How the resources of an operator's kinds are treated when it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,8 @@ impl Deployer<'_> {
     /// objects in Helm's order, its lease and its keys, and its namespaces, unless others have something in them.
     ///
     /// # Guarantees
-    /// The operator runs until the last resource of its kinds is gone. Where resources are there and `cascade` is off, or
+    /// The operator runs until the last resource of its kinds is gone, and the definitions stay until the garbage collector
+    /// has turned to what had one of these as its owner. Where resources are there and `cascade` is off, or
     /// one of them says that it is to be kept, nothing is deleted. What else says so stays.
     ///
     /// # Errors
@@ -86,6 +87,7 @@ impl Deployer<'_> {
             }
             self.delete_resources(&kinds, resources, end).await?;
         }
+        self.wait_collected(&kinds, end).await?;
         // With the definitions go resources that were created meanwhile, and the operator is still there for them.
         self.delete_all(&plan.definitions, end).await?;
         let mut others = plan.others.clone();
@@ -118,7 +120,7 @@ impl Deployer<'_> {
     }
 
     /// The custom resources that exist of these kinds, in all namespaces.
-    async fn resources(&self, kinds: &[(ApiKind, Resource)]) -> Result<Vec<Live>, DeployError> {
+    pub(super) async fn resources(&self, kinds: &[(ApiKind, Resource)]) -> Result<Vec<Live>, DeployError> {
         let mut found = Vec::new();
         for (kind, resource) in kinds {
             let api: Api<DynamicObject> = resource.objects(&self.client, None);
@@ -224,10 +226,10 @@ impl Deployer<'_> {
 }
 
 /// A resource of one of the operator's kinds.
-struct Live {
+pub(super) struct Live {
     id: ObjectId,
     api: Api<DynamicObject>,
-    uid: Option<String>,
+    pub(super) uid: Option<String>,
     is_going: bool,
     is_kept: bool,
     blocker: String,
@@ -235,13 +237,16 @@ struct Live {
 
 /// When waiting ends.
 #[derive(Clone, Copy)]
-struct End {
+pub(super) struct End {
     deadline: Instant,
     limit: Duration,
 }
 
 impl End {
-    fn check(self, waiting: impl FnOnce() -> Vec<(ObjectId, String)>) -> Result<(), UndeployError> {
+    pub(super) fn check(
+        self,
+        waiting: impl FnOnce() -> Vec<(ObjectId, String)>,
+    ) -> Result<(), UndeployError> {
         if Instant::now() < self.deadline {
             return Ok(());
         }

@@ -102,6 +102,16 @@ impl<'a> Project<'a> {
     }
 }
 
+/// Makes a map that a resource owns and that is in no release, as roles and Jobs make it.
+async fn own_a_map(bench: &Bench, owner: &str) {
+    let owner = bench.webs().get(owner).await.unwrap();
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+        "name": "shop-owned", "namespace": bench.namespace,
+        "ownerReferences": [{"apiVersion": format!("{}/v1", bench.group), "kind": "Web",
+            "name": owner.metadata.name, "uid": owner.metadata.uid}]}});
+    bench.cluster.apply_object(&map).await.unwrap();
+}
+
 const CONTAINER: &str =
     "{.spec.template.spec.containers[0].image} {.spec.template.spec.containers[0].env[*].name}";
 
@@ -138,6 +148,7 @@ async fn an_operator_is_deployed_and_goes_when_its_resources_are_gone() {
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 1).await;
+    own_a_map(&bench, "shop").await;
     let said = project.developer.run(&["undeploy"]);
     assert_eq!(said.code, Some(1));
     contains_all(
@@ -158,6 +169,8 @@ async fn an_operator_is_deployed_and_goes_when_its_resources_are_gone() {
     assert_eq!(project.left().await, "");
     let left: Api<DynamicObject> = bench.config_maps();
     bench.wait_gone(&left, "shop-config").await;
+    // The garbage collector knew its owner's kind for long enough.
+    bench.wait_gone(&left, "shop-owned").await;
     assert_eq!(bench.revisions().await, [""; 0], "the release is uninstalled");
     let said = project.developer.run(&["undeploy"]);
     assert_eq!(
