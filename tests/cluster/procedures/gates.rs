@@ -220,6 +220,9 @@ async fn values_of_a_step_bring_no_chart_before_its_gate() {
     let job = wait_job(&bench, "WebService", "by-hand", "work", 1).await;
     assert_eq!(map(&bench).await["mode"], "down");
     let operator = next_chart(&bench, operator, old, new).await;
+    // The one that the chart waits for is begun beside it, and finds the value there.
+    let beside = awaited(&bench, &run).await;
+    wait_job(&bench, "WebService", &beside, "work", 1).await;
     end_pod(&bench, &job, "Succeeded", "").await;
     wait_phase(&bench, "WebService", "by-hand", "Succeeded").await;
     let after = map(&bench).await;
