@@ -148,13 +148,15 @@ pub(crate) async fn wait_job(bench: &Bench, kind: &str, run: &str, step: &str, a
         .await
 }
 
-/// The run that the resource says it waits for.
+/// The run that the resource says it waits for, whether that is under way or has failed by now.
 pub(crate) async fn awaited(bench: &Bench, but: &str) -> String {
     bench
         .wait("a run", &bench.webs(), "shop", |web| {
-            let (_, _, message) = condition(web, "Reconciling")?;
-            let name = message.strip_prefix("waits for Web")?.split([' ', ':']).nth(1)?;
-            (name != but).then(|| name.to_owned())
+            ["Reconciling", "Stalled"].into_iter().find_map(|kind| {
+                let (_, _, message) = condition(web, kind)?;
+                let name = message.strip_prefix("waits for Web")?.split([' ', ':']).nth(1)?;
+                (name != but).then(|| name.to_owned())
+            })
         })
         .await
 }
