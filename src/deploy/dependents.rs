@@ -13,7 +13,7 @@ use super::undeploy::{End, NAMED, UndeployError};
 
 const REASON: &str = "its owner is gone, and the garbage collector has yet to delete it";
 
-/// They have no owners, and there are many of them.
+/// Not looked at: nothing owns them, and there are thousands.
 const WITHOUT_OWNERS: &str = "Event";
 
 impl Deployer<'_> {

@@ -208,6 +208,21 @@ async fn objects_in_other_namespaces_and_in_none_come_back() {
     operator.stop().await.unwrap();
 }
 
+/// What the status says of drift that is not put back at once.
+async fn wait_left(bench: &Bench) -> Value {
+    let left = |web: &Value| web.pointer("/status/drift").cloned();
+    bench
+        .wait("drift in the status", &bench.webs(), "shop", left)
+        .await
+}
+
+async fn wait_none_left(bench: &Bench) {
+    let none = |web: &Value| web.pointer("/status/drift").is_none().then_some(());
+    bench
+        .wait("no drift in the status", &bench.webs(), "shop", none)
+        .await;
+}
+
 #[tokio::test]
 async fn drift_is_only_said_where_the_watch_wants_so() {
     let Some(bench) = Bench::with_kind("drift").await else {
@@ -227,11 +242,20 @@ async fn drift_is_only_said_where_the_watch_wants_so() {
     assert!(said.contains("shop-config was changed or deleted"), "{said}");
     let map = bench.config_maps().get("shop-config").await.unwrap();
     assert_eq!(map.data["data"]["message"], "theirs");
+    let drift = wait_left(&bench).await;
+    assert_eq!(drift["total"], 1);
+    let object = drift["objects"][0].as_str().unwrap_or_default();
+    assert!(object.contains("shop-config"), "{drift}");
+    assert!(
+        drift["message"].as_str().unwrap_or_default().contains("`warn`"),
+        "{drift}"
+    );
     // Another revision is the release's own affair.
     bench.apply_web("shop", json!({"message": "ours"})).await;
     bench.wait_revision("shop", 2).await;
     let map = bench.config_maps().get("shop-config").await.unwrap();
     assert_eq!(map.data["data"]["message"], "ours");
+    wait_none_left(&bench).await;
     operator.stop().await.unwrap();
 
     bench.watches(&watch(&bench, "{mode: disabled}"));
@@ -317,6 +341,14 @@ async fn a_fight_over_a_value_is_said_and_slowed_down() {
     );
     let map = maps.get("shop-config").await.unwrap();
     assert_eq!(map.data["data"]["message"], "theirs 5", "corrected at once");
+    let drift = wait_left(&bench).await;
+    assert!(
+        drift["message"]
+            .as_str()
+            .unwrap_or_default()
+            .contains("put back more slowly"),
+        "{drift}"
+    );
     // Other objects of the release do not wait for it.
     bench
         .secrets()
@@ -333,6 +365,7 @@ async fn a_fight_over_a_value_is_said_and_slowed_down() {
             (map["data"]["message"] == "hello").then_some(())
         })
         .await;
+    wait_none_left(&bench).await;
     operator.stop().await.unwrap();
 }
 

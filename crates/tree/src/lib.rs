@@ -36,4 +36,6 @@ pub use runs::{RunView, StepView, runs_of};
 pub use secrets::learn_secrets;
 pub use text::{unified, unified_text, without_former, yaml};
 pub use values::{ValueView, values_by_source};
-pub use view::{Condition, ObjectView, PodView, ReleaseView, RevisionView, StageView, Verdict, WaitingView};
+pub use view::{
+    Condition, DriftView, ObjectView, PodView, ReleaseView, RevisionView, StageView, Verdict, WaitingView,
+};

@@ -17,7 +17,7 @@ use steersman_watches::{HealthCheck, Watches};
 
 use crate::error::TreeError;
 use crate::object::{ObservedObject, PARALLEL, absent, missing};
-use crate::view::{Condition, ObjectView, ReleaseView, RevisionView, StageView, Verdict};
+use crate::view::{Condition, DriftView, ObjectView, ReleaseView, RevisionView, StageView, Verdict};
 use crate::workload::add_children;
 
 /// Where resources and what belongs to them are read.
@@ -198,6 +198,7 @@ fn view(kind: &str, object: &DynamicObject, last: Option<&Stored>, objects: Vec<
         observed,
         conditions,
         stages: stages(&object.data),
+        drift: drift(&object.data),
         release: last.map(revision_view),
         objects,
         unknown: Vec::new(),
@@ -225,6 +226,17 @@ fn stages(data: &Value) -> Vec<StageView> {
         message: text(stage, "message"),
     });
     stages.collect()
+}
+
+fn drift(data: &Value) -> Option<DriftView> {
+    let drift = data.pointer("/status/drift")?;
+    let objects = drift["objects"].as_array().into_iter().flatten();
+    let objects = objects.filter_map(Value::as_str).map(harmless);
+    Some(DriftView {
+        total: drift["total"].as_u64()?,
+        objects: objects.collect(),
+        message: text(drift, "message"),
+    })
 }
 
 /// A text of somebody's; empty where there is none.

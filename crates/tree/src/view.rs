@@ -26,6 +26,9 @@ pub struct ReleaseView {
     /// Those of the newest revision, in their order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageView>,
+    /// Objects that differ from what the release wants and are not put back at once; `None` where none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift: Option<DriftView>,
     /// The newest revision; `None` where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<RevisionView>,
@@ -69,6 +72,39 @@ pub struct StageView {
     /// For people.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
+}
+
+/// Drift that is left, as the status tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DriftView {
+    /// How many objects.
+    pub total: u64,
+    /// The first of them.
+    pub objects: Vec<String>,
+    /// Why they are not put back, for people.
+    pub message: String,
+}
+
+impl DriftView {
+    /// All of it on one line, such as `2 objects differ: ConfigMap a, …: they stay so`.
+    pub fn line(&self) -> String {
+        let named = self.objects.join(", ");
+        let more = if (self.objects.len() as u64) < self.total {
+            ", …"
+        } else {
+            ""
+        };
+        let what = if self.total == 1 {
+            "object differs"
+        } else {
+            "objects differ"
+        };
+        format!(
+            "{} {what} from what the release wants: {named}{more}; {}",
+            self.total, self.message
+        )
+    }
 }
 
 /// The newest revision.

@@ -15,6 +15,7 @@ pub const RESERVED_STATUS: &[&str] = &[
     "chart",
     "conditions",
     "deployedRelease",
+    "drift",
     "dryRun",
     "health",
     "history",

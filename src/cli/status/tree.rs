@@ -125,6 +125,7 @@ fn facts(view: &ReleaseView) -> Vec<String> {
     if !view.observed {
         facts.push("the operator has not seen the last change".to_owned());
     }
+    facts.extend(view.drift.iter().map(|drift| one_line(&drift.line())));
     facts.extend(view.unknown.iter().map(|line| one_line(line)));
     facts
 }
@@ -192,7 +193,7 @@ mod tests {
     use steersman_model::ObjectId;
 
     use super::*;
-    use steersman_tree::{PodView, RevisionView};
+    use steersman_tree::{DriftView, PodView, RevisionView};
 
     fn object(kind: &str, namespace: &str, health: Verdict, message: &str) -> ObjectView {
         ObjectView {
@@ -256,6 +257,11 @@ mod tests {
                 since: "2026-01-02T03:04:05Z".to_owned(),
                 message: String::new(),
             }],
+            drift: Some(DriftView {
+                total: 2,
+                objects: vec!["ConfigMap default/shop".to_owned()],
+                message: "they stay so".to_owned(),
+            }),
             release: Some(RevisionView {
                 name: "shop".to_owned(),
                 namespace: "default".to_owned(),
@@ -284,6 +290,7 @@ mod tests {
             │ chart web 1.0.0, app 2.1
             │ revision 3 is failed since 2026-01-02T03:04:05Z: the hook failed
             │ the operator has not seen the last change
+            │ 2 objects differ from what the release wants: ConfigMap default/shop, …; they stay so
             │ Deployed=True UpgradeSuccessful
             │ Ready=False Progressing: waits for Deployment �[31mshop
             │ stage web of revision 3: Failed since 2026-01-02T03:04:05Z
@@ -323,6 +330,7 @@ mod tests {
             observed: true,
             conditions: Vec::new(),
             stages: Vec::new(),
+            drift: None,
             release: None,
             objects: vec![database, deployment],
             unknown: vec!["the pods can't be listed: forbidden".to_owned()],

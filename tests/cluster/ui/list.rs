@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Page, read_until, site};
 use crate::bench::condition;
+use crate::drift::{edit, watch};
 
 #[tokio::test]
 async fn the_list_and_a_release_say_what_kubectl_says_and_change_by_themselves() {
@@ -64,5 +65,44 @@ async fn the_list_and_a_release_say_what_kubectl_says_and_change_by_themselves()
     bench.apply_web("shop", json!({"message": "two"})).await;
     read_until(&mut of_release, "Revision 2 of chart web").await;
     bench.delete_web("shop").await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn drift_that_stays_is_in_the_list_and_on_the_page_of_its_release() {
+    let Some(bench) = site("ui_drift").await else {
+        return;
+    };
+    bench.watches(&watch(&bench, "{mode: warn}"));
+    let operator = bench.ready_operator().await;
+    for name in ["as-wanted", "shop"] {
+        bench.apply_web(name, json!({})).await;
+        bench.wait_revision(name, 1).await;
+    }
+    let page = Page::start(&bench, &[]);
+    let cookie = page.log_in().await;
+    page.wait("/", &cookie, "Web shop").await;
+    let mut list = page.send("GET /events?drift=any", &page.own(&cookie)).await;
+    let scaled = json!({"spec": {"replicas": 7}});
+    edit(&bench.deployments(), "shop", scaled).await;
+    read_until(&mut list, "Web shop").await;
+    let found = page.get("/", &cookie).await.body;
+    let (shop, other) = (
+        found.find("Web shop").unwrap(),
+        found.find("Web as-wanted").unwrap(),
+    );
+    assert!(
+        shop < other,
+        "of two that are alike in all else it comes first: {found}"
+    );
+    let found = page.get("/?drift=any", &cookie).await.body;
+    assert!(!found.contains("Web as-wanted"), "{found}");
+    let address = format!("/releases/webs.{}/{}/shop", bench.group, bench.namespace);
+    let release = page.get(&address, &cookie).await.body;
+    let words = "1 object differs from what the release wants: Deployment";
+    assert!(release.contains(words), "{release}");
+    // Another revision puts it back.
+    bench.apply_web("shop", json!({"message": "two"})).await;
+    page.wait("/?drift=any", &cookie, "Nothing matches").await;
     operator.stop().await.unwrap();
 }

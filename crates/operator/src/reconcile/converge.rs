@@ -104,7 +104,9 @@ impl Reconciler {
         for _ in 0..MAX_ACTIONS {
             let observer = self.observer();
             let observing = observer.observe(session, prepared, cache);
-            let state = release_state(step("observe").of(observing).await?);
+            let found = step("observe").of(observing).await?;
+            cache.note_drifted(found.drift_mode, &found.drifted, Instant::now());
+            let state = release_state(found);
             if let ControlFlow::Break(end) = self.without_action(session, cache, &state).await? {
                 return Ok(end);
             }

@@ -1,10 +1,11 @@
-//! The fields that a watch adds to the status, as they are now.
+//! The fields that the status has beside every report: drift that is left, and those that a watch adds, as they are now.
 
 use serde_json::{Value, json};
 use steersman_watches::procedure::ParameterType;
 use steersman_watches::{ReleaseFacts, ReleaseView, StatusField};
 
 use super::ReconcileSettings;
+use super::left_drifted::DRIFT_FIELD;
 use super::release_cache::{KnownRelease, ReleaseCache};
 use super::session::Session;
 use crate::dependents::Dependents;
@@ -17,7 +18,7 @@ const NOT_KNOWN: &str =
     "it may have what is in Secrets that the release has values from, and these can't be read";
 const SECRET: &str = "it has a secret of the release";
 
-/// What the fields of the watch have beside this report; `None` leaves them as they are, where nothing is done or known.
+/// What the fields have beside this report; `None` leaves them as they are, where nothing is done or known.
 pub(super) fn projection(
     session: &Session,
     cache: &ReleaseCache,
@@ -27,8 +28,15 @@ pub(super) fn projection(
     if !report.is_of_present_release() {
         return None;
     }
+    let drift = cache
+        .left_drifted
+        .field(|names| session.redactor.mask_all_own(names));
+    let mut projection = Projection {
+        fields: vec![(DRIFT_FIELD.to_owned(), drift)],
+        untold: Vec::new(),
+    };
     if settings.status.is_empty() {
-        return Some(Projection::default());
+        return Some(projection);
     }
     let known = cache.known.as_ref()?;
     let view = view(session, known, dependents);
@@ -36,7 +44,6 @@ pub(super) fn projection(
         cache.secrets.are_complete(cache.known_lookups()) && !session.redactor.hides_words_of_others();
     let said = session.object().data.get("status");
     let is_said = |name: &str| said.is_some_and(|status| status.get(name).is_some());
-    let mut projection = Projection::default();
     let mut told: Vec<(&StatusField, Value)> = Vec::new();
     for (field, value) in settings.status.project(&view) {
         let untold = match value {

@@ -29,6 +29,7 @@ mod gate;
 mod gate_report;
 mod kept_up;
 mod known_values;
+mod left_drifted;
 mod lookups;
 mod new_record;
 mod observe;

@@ -11,6 +11,7 @@ use steersman_model::{
     Change, ChangeSet, Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, Revision, digest_of_json,
 };
 use steersman_watches::controls::Controls;
+use steersman_watches::drift::DriftMode;
 use tokio::time::Instant;
 
 use super::agreed::Agreed;
@@ -18,6 +19,7 @@ use super::announce::Attempt;
 use super::dependencies::Waiting;
 use super::drift_backoff::DriftBackoff;
 use super::known_values::KnownValues;
+use super::left_drifted::LeftDrifted;
 use super::remembered::Room;
 use super::secrets::KnownSecrets;
 use super::session::Session;
@@ -65,6 +67,8 @@ pub struct ReleaseCache {
     pub(super) drift_backoff: DriftBackoff,
     /// Objects that drifted, are not corrected, and were warned of.
     pub(super) warned: Vec<ObjectId>,
+    /// What differs now from what the release wants, and is not put back at once.
+    pub(super) left_drifted: LeftDrifted,
     /// A deployed revision that the status does not show yet.
     unreported: Option<Unreported>,
     /// What the status says is being done, or has failed.
@@ -679,6 +683,11 @@ impl ReleaseCache {
         if let Some(known) = &mut self.known {
             known.tests = KnownTests::of(stored);
         }
+    }
+
+    /// Objects were found to differ from what the release wants, or none were.
+    pub(super) fn note_drifted(&mut self, mode: DriftMode, drifted: &[ObjectId], now: Instant) {
+        self.left_drifted = LeftDrifted::of(drifted, (mode, &self.drift_backoff), now);
     }
 
     /// Objects were applied again.

@@ -1,4 +1,4 @@
-//! Fields that a watch adds to the status of its resources.
+//! Fields that the status of a resource has beside what is reported, such as those that its watch adds.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::conditions::{Condition, ConditionChange, ConditionType, Reason, merge
 use super::next_status::remove;
 use super::report_conditions::limited;
 
-/// What a watch's fields have.
+/// What these fields have.
 ///
 /// ```
 /// use jiff::Timestamp;

@@ -48,6 +48,7 @@ pub(super) fn status(has_procedures: bool, added: &AddedStatus) -> Value {
                 },
             },
             "health": health(),
+            "drift": drift(),
             "stages": stages(),
             "lastHandledReconcileAt": text("The last `steersman.dev/reconcile-at` that was acted on"),
             "dryRun": {
@@ -181,6 +182,19 @@ fn health() -> Value {
                     },
                 },
             },
+        },
+    })
+}
+
+fn drift() -> Value {
+    json!({
+        "description": "Objects that differ from what the release wants, and are not put back at once; absent where none do",
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": true,
+        "properties": {
+            "total": {"description": "Number of these objects", "type": "integer", "format": "int64"},
+            "objects": {"description": "The first of them", "type": "array", "items": {"type": "string"}},
+            "message": {"description": "Why they are not put back", "type": "string"},
         },
     })
 }

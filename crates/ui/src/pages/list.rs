@@ -36,6 +36,7 @@ struct Line {
     name: String,
     namespace: String,
     objects: String,
+    drift: String,
     revision: String,
     chart: String,
     age: String,
@@ -60,6 +61,10 @@ impl List {
                 objects: row
                     .ready
                     .map_or_else(String::new, |(ready, total)| format!("{ready}/{total}")),
+                drift: match row.drifted {
+                    0 => String::new(),
+                    number => number.to_string(),
+                },
                 revision: row
                     .revision
                     .map_or_else(String::new, |revision| revision.to_string()),

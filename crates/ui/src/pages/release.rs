@@ -175,6 +175,7 @@ fn facts(view: &ReleaseView, is_chart: bool) -> Vec<String> {
     if !view.observed {
         facts.push("The operator has not seen the last change.".to_owned());
     }
+    facts.extend(view.drift.as_ref().map(|drift| format!("{}.", drift.line())));
     facts.extend(view.unknown.iter().cloned());
     facts
 }

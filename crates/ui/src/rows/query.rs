@@ -18,6 +18,8 @@ pub(crate) struct Query {
     pub(crate) search: String,
     /// A word for how it is; empty for all.
     pub(crate) health: String,
+    /// Whether only those are meant of which objects have drifted; empty for all.
+    pub(crate) drift: String,
     /// A kind by its name; empty for all.
     pub(crate) kind: String,
     /// Empty for all.
@@ -53,7 +55,8 @@ impl Query {
         let mut counts = BTreeMap::new();
         let mut found: Vec<(&Key, &Row)> = Vec::new();
         for (key, row) in rows {
-            if !self.is_in_scope(key, kinds) || !matches(key, row, &search) {
+            let is_meant = self.drift.is_empty() || row.drifted > 0;
+            if !is_meant || !self.is_in_scope(key, kinds) || !matches(key, row, &search) {
                 continue;
             }
             *counts.entry(row.health).or_default() += 1;
@@ -64,7 +67,7 @@ impl Query {
         let total = found.len();
         let pages = total.div_ceil(PAGE).max(1);
         let page = self.page.clamp(1, pages);
-        let order = |(key, row): &(&'a Key, &'a Row)| (row.health, *key);
+        let order = |(key, row): &(&'a Key, &'a Row)| (row.health, row.drifted == 0, *key);
         let start = (page - 1) * PAGE;
         // What comes before the page need not be in order.
         if start > 0 && start < total {
@@ -111,6 +114,7 @@ mod tests {
             revision: None,
             chart: "web 1.0".into(),
             ready: None,
+            drifted: 0,
             created: 0,
         }
     }
@@ -136,10 +140,17 @@ mod tests {
             (key(0, "two", "b"), row(Health::Failed, "No Space")),
             (key(1, "one", "c"), row(Health::Stalled, "")),
             (key(1, "one", "d"), row(Health::Ready, "")),
+            (
+                key(1, "two", "e"),
+                Row {
+                    drifted: 2,
+                    ..row(Health::Ready, "")
+                },
+            ),
         ]
         .into();
         let query = Query::default();
-        assert_eq!(names(&query, &rows), ["c", "b", "a", "d"]);
+        assert_eq!(names(&query, &rows), ["c", "b", "e", "a", "d"]);
         let with = |change: fn(&mut Query)| {
             let mut query = Query::default();
             change(&mut query);
@@ -148,12 +159,13 @@ mod tests {
         assert_eq!(with(|query| query.search = "no space".to_owned()), ["b"]);
         assert_eq!(with(|query| query.kind = "webs.a".to_owned()), ["b", "a"]);
         assert_eq!(with(|query| query.namespace = "one".to_owned()), ["c", "a", "d"]);
-        assert_eq!(with(|query| query.health = "ready".to_owned()), ["a", "d"]);
-        assert_eq!(with(|query| query.page = 9), ["c", "b", "a", "d"]);
+        assert_eq!(with(|query| query.health = "ready".to_owned()), ["e", "a", "d"]);
+        assert_eq!(with(|query| query.drift = "any".to_owned()), ["e"]);
+        assert_eq!(with(|query| query.page = 9), ["c", "b", "e", "a", "d"]);
         let selected = query.select(&rows, &[]);
         assert_eq!(
             selected.counts,
-            [(Health::Stalled, 1), (Health::Failed, 1), (Health::Ready, 2)].into()
+            [(Health::Stalled, 1), (Health::Failed, 1), (Health::Ready, 3)].into()
         );
     }
 

@@ -28,6 +28,8 @@ pub(crate) struct Row {
     pub(crate) chart: Box<str>,
     /// How many objects are ready, of how many whose health is known.
     pub(crate) ready: Option<(u64, u64)>,
+    /// How many objects differ from what the release wants, and are not put back at once.
+    pub(crate) drifted: u64,
     /// In seconds since 1970.
     pub(crate) created: i64,
 }
@@ -49,6 +51,7 @@ impl Row {
             revision: number("/status/revision"),
             chart: start(&chart.join(" "), LONGEST_WORD),
             ready: number("/status/health/ready").zip(number("/status/health/total")),
+            drifted: number("/status/drift/total").unwrap_or_default(),
             created: created.map_or(0, |time| time.0.as_second()),
         }
     }
@@ -107,12 +110,15 @@ mod tests {
             json!({"apiVersion": "a/v1", "kind": "Web", "metadata": {"name": "shop", "generation": 1,
             "creationTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"large": large},
             "status": {"observedGeneration": 1, "revision": 7, "chart": {"name": large, "version": "1"},
-                "health": {"ready": 2, "total": 3},
+                "health": {"ready": 2, "total": 3}, "drift": {"total": 4},
                 "conditions": [{"type": "Stalled", "status": "True", "reason": large, "message": format!("a\nb\u{202e}{large}")}]}}),
         );
         assert!(kept.message.len() < 300 && kept.reason.len() < 80 && kept.chart.len() < 80);
         assert!(kept.message.starts_with("a b\u{fffd}x"), "{}", kept.message);
-        assert_eq!((kept.revision, kept.ready), (Some(7), Some((2, 3))));
+        assert_eq!(
+            (kept.revision, kept.ready, kept.drifted),
+            (Some(7), Some((2, 3)), 4)
+        );
         let escaped = start(&"<\u{e4}".repeat(100), 20);
         assert_eq!(&*escaped, "<\u{e4}<\u{e4}<…", "5 bytes and 2, by turns");
     }
