@@ -172,24 +172,33 @@ pub(crate) async fn wait_phase(bench: &Bench, kind: &str, run: &str, phase: &str
 
 /// Waits for the pod of a Job, and gives its name.
 async fn pod_of(bench: &Bench, job: &str) -> String {
+    pod_with(bench, &format!("batch.kubernetes.io/job-name={job}")).await
+}
+
+/// Waits for a pod with this label, and gives its name.
+async fn pod_with(bench: &Bench, label: &str) -> String {
     let pods = bench.api("", "v1", "Pod", "pods");
-    let selected = watcher::Config::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
+    let selected = watcher::Config::default().labels(label);
     let name = |pod: &Value| pod["metadata"]["name"].as_str().map(str::to_owned);
     bench
-        .wait_some(&format!("a pod of {job}"), &pods, selected, name)
+        .wait_some(&format!("a pod with {label}"), &pods, selected, name)
         .await
 }
 
 /// Ends the pod of a Job as the kubelet does, with these words.
 pub(crate) async fn end_pod(bench: &Bench, job: &str, phase: &str, words: &str) {
+    let pod = pod_of(bench, job).await;
+    end(bench, &pod, phase, words).await;
+}
+
+async fn end(bench: &Bench, pod: &str, phase: &str, words: &str) {
     let pods = bench.api("", "v1", "Pod", "pods");
-    let name = pod_of(bench, job).await;
     let code = i32::from(phase != "Succeeded");
     let state = json!({"terminated": {"exitCode": code, "message": words, "reason": "Ended",
         "startedAt": "2026-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:00:01Z"}});
     let status = json!({"status": {"phase": phase, "containerStatuses": [{
         "name": "main", "image": "none", "imageID": "none", "ready": false, "restartCount": 0, "state": state}]}});
-    pods.patch_status(&name, &PatchParams::default(), &Patch::Merge(status))
+    pods.patch_status(pod, &PatchParams::default(), &Patch::Merge(status))
         .await
         .unwrap();
 }

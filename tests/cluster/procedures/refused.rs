@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::schedules::wait_made;
 use super::{
-    BACKUP, JOB, annotate, begin, end_pod, jobs, pod_of, released, runs, wait_job, wait_phase,
+    BACKUP, JOB, annotate, begin, end, end_pod, jobs, pod_of, pod_with, released, runs, wait_job, wait_phase,
     with_procedures,
 };
 use crate::bench::{Bench, condition};
@@ -217,6 +217,44 @@ async fn a_pod_that_is_at_its_end_is_waited_for_whoever_deletes_its_job() {
         end_pod(&bench, &job, "Succeeded", "").await;
         wait_phase(&bench, "WebSweep", run, "Cancelled").await;
     }
+    operator.stop().await.unwrap();
+}
+
+/// Its pods have none of the labels that the server gives those of others.
+#[tokio::test]
+async fn a_job_that_chooses_its_pods_itself_is_waited_for_and_heard_as_any() {
+    let procedures = "  - name: sweep
+    retries: 1
+    steps: [{name: all, job: procedures/job.yaml, idempotent: true}]
+";
+    let Some(bench) = with_procedures("procedurepodchosen", &["WebSweep"], procedures).await else {
+        return;
+    };
+    let label = "{mine: '{{ .Procedure.run }}-{{ .Procedure.attempt }}'}";
+    let job = JOB
+        .replace(
+            "  template:\n",
+            &format!("  manualSelector: true\n  selector: {{matchLabels: {label}}}\n  template:\n    metadata: {{labels: {label}}}\n"),
+        )
+        .replace("restartPolicy: Never", "restartPolicy: Never\n      nodeName: nowhere");
+    std::fs::write(bench.folder.path().join("web/procedures/job.yaml"), job).unwrap();
+    let operator = released(&bench).await;
+    begin(&bench, "WebSweep", "chosen", json!({})).await;
+    let job = wait_job(&bench, "WebSweep", "chosen", "all", 1).await;
+    let pod = pod_with(&bench, "mine=chosen-1").await;
+    jobs(&bench)
+        .delete(&job, &DeleteParams::background())
+        .await
+        .unwrap();
+    check_stopping(&bench, "chosen", &pod).await;
+    let pods = bench.api("", "v1", "Pod", "pods");
+    let now = DeleteParams::default().grace_period(0);
+    pods.delete(&pod, &now).await.unwrap();
+    wait_job(&bench, "WebSweep", "chosen", "all", 2).await;
+    let pod = pod_with(&bench, "mine=chosen-2").await;
+    end(&bench, &pod, "Succeeded", "all of it").await;
+    let ended = wait_phase(&bench, "WebSweep", "chosen", "Succeeded").await;
+    assert_eq!(ended["status"]["result"], "all of it", "{ended}");
     operator.stop().await.unwrap();
 }
 

@@ -13,7 +13,7 @@ use steersman_watches::procedure::names::RUN_FINALIZER;
 use super::record::Outcome;
 use super::state::Seen;
 use crate::apply::{end_of_job, last_words, message_of};
-use crate::job_pods::{PodsLeft, pods_left, pods_of};
+use crate::job_pods::{JobPods, PodsLeft};
 
 /// A name has at most so many letters, as pods are called by it.
 const MAX_NAME: usize = 52;
@@ -68,11 +68,10 @@ pub(super) fn finalizers_but_ours(job: &ObjectMeta) -> Option<Vec<String>> {
 /// Its pods can't be listed now. Where they never can be, its numbers count.
 pub(super) async fn seen_with_pods(client: &Client, job: &DynamicObject) -> Result<Seen, RequestError> {
     let seen = seen(job);
-    let (Seen::Deleted, Some(uid), Some(namespace)) = (&seen, &job.metadata.uid, &job.metadata.namespace)
-    else {
+    let (Seen::Deleted, Some(pods)) = (&seen, JobPods::of(job)) else {
         return Ok(seen);
     };
-    let left = match pods_left(client, namespace, uid).await {
+    let left = match pods.left(client).await {
         Err(error) if error.is_transient() => return Err(error),
         left => left.unwrap_or_else(|_| left_by_numbers(&job.data["status"])),
     };
@@ -131,13 +130,13 @@ fn has_failed_by_deletion(job: &DynamicObject) -> bool {
 /// What the last container of a pod of a Job has said at its end, the one that has succeeded if there is one, and which pod that is.
 pub(super) async fn words_of(
     client: &Client,
-    job: &ObjectMeta,
+    job: &DynamicObject,
     has_succeeded: bool,
 ) -> Result<Option<(String, Pod)>, RequestError> {
-    let (Some(uid), Some(namespace)) = (&job.uid, &job.namespace) else {
+    let Some(pods) = JobPods::of(job) else {
         return Ok(None);
     };
-    let pods = pods_of(client, namespace, uid).await?;
+    let pods = pods.list(client).await?;
     let mut words = pods.into_iter().rev().filter_map(|pod| {
         let words = if has_succeeded {
             said_at_end(&pod)

@@ -244,7 +244,7 @@ impl ProcedureReconciler {
             return Ok(None);
         };
         let has_succeeded = *outcome == Outcome::Succeeded;
-        let words = words_of(&place.client, &found.metadata, has_succeeded).await;
+        let words = words_of(&place.client, &found, has_succeeded).await;
         let (words, pod) = match words {
             Ok(words) => words.unzip(),
             Err(error) if error.is_transient() => {

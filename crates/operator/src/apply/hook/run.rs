@@ -24,7 +24,7 @@ use crate::apply::ownership::{Deletion, PruneError, with_finalizers};
 use crate::apply::repair::schema::mend;
 use crate::apply::request::{Existing, apply_new};
 use crate::dependents::Until;
-use crate::job_pods::pods_of;
+use crate::job_pods::JobPods;
 use crate::release::{HistoryError, HookRecord, Journal, has_come_to, is_of_undone};
 use crate::status::LearningRedactor;
 
@@ -398,16 +398,15 @@ impl Applier {
 
     /// A pod of a hook, or those of its job.
     async fn pods_of_hook(&self, run: &Run<'_>, object: &DynamicObject) -> Vec<Pod> {
-        let (Some(namespace), Some(uid)) = (run.id.namespace.as_deref(), &object.metadata.uid) else {
-            return Vec::new();
-        };
         if run.id.kind == "Pod" {
             // As text, which pods are read from otherwise: what reads all their fields from values as well takes 400 kB.
             let pod = serde_json::to_string(object).and_then(|text| serde_json::from_str(&text));
             return pod.into_iter().collect();
         }
-        let pods = pods_of(&self.client, namespace, uid).await;
-        pods.unwrap_or_else(|error| {
+        let Some(pods) = JobPods::of(object) else {
+            return Vec::new();
+        };
+        pods.list(&self.client).await.unwrap_or_else(|error| {
             tracing::debug!(object = %run.id, %error, "the pods of a failed hook can't be read");
             Vec::new()
         })
