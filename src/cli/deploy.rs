@@ -134,6 +134,13 @@ fn line(step: Step<'_>, style: Style) -> String {
             object,
             format!(": it has {}", found.join(", ")),
         ),
+        Step::Uncollected(object) => (
+            Tone::Doubtful,
+            "left",
+            object,
+            ": its owner is gone, and the garbage collector can't ask for all owners that it names"
+                .to_owned(),
+        ),
         Step::KeptByAnnotation(object) => (
             Tone::Doubtful,
             "kept",

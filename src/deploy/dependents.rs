@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, DynamicObject, ListParams, ObjectMeta};
 use steersman_cluster::RequestError;
 use steersman_cluster::client::Pages;
-use steersman_cluster::discovery::Resource;
+use steersman_cluster::discovery::{Resource, Served};
 use steersman_model::{ApiKind, ObjectId};
 
 use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step};
@@ -18,66 +19,82 @@ const WITHOUT_OWNERS: &str = "Event";
 
 impl Deployer<'_> {
     /// Waits until the garbage collector has turned to everything that had a resource of these kinds as its owner. It has
-    /// to ask for the owner first, and what is owned by a kind that it can't ask for stays for ever.
+    /// to ask for the owner first, and what is owned by a kind that it can't ask for stays for ever. What it can't deal
+    /// with as it is is told, and not waited for; nor is what comes meanwhile.
     pub(super) async fn wait_collected(
         &self,
         kinds: &[(ApiKind, Resource)],
         end: End,
     ) -> Result<(), UndeployError> {
         let served = self.discovery.served().await.map_err(DeployError::from)?;
-        let mut places: Vec<&Resource> = served
-            .kinds()
-            .filter(|resource| resource.api.kind != WITHOUT_OWNERS)
-            .collect();
-        let mut is_told = false;
-        loop {
-            let mut left = Vec::new();
-            let owners = Owners {
-                kinds,
-                living: self
-                    .resources(kinds)
-                    .await?
-                    .into_iter()
-                    .filter_map(|live| live.uid)
-                    .collect(),
-            };
-            let mut others = Vec::new();
-            for resource in places {
-                let found = self.orphans(resource, &owners).await?;
-                if !found.is_empty() {
-                    left.extend(found);
-                    others.push(resource);
-                }
+        let all = served.kinds();
+        let all = all.filter(|resource| resource.api.kind != WITHOUT_OWNERS);
+        let (mut places, mut left): (Vec<&Resource>, Vec<Orphan>) = (Vec::new(), Vec::new());
+        let owners = self.owners(kinds, &served).await?;
+        for resource in all {
+            let found = self.orphans(resource, &owners).await?;
+            let (found, stay): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.is_collected);
+            for orphan in stay.iter().take(NAMED) {
+                (self.on_step)(Step::Uncollected(&orphan.id));
             }
-            if left.is_empty() {
-                return Ok(());
+            if !found.is_empty() {
+                places.push(resource);
+                left.extend(found);
             }
-            if !is_told {
-                is_told = true;
-                for id in left.iter().take(NAMED) {
-                    (self.on_step)(Step::WaitingFor(id, REASON));
-                }
-            }
-            end.check(|| left.into_iter().map(|id| (id, REASON.to_owned())).collect())?;
-            places = others;
-            tokio::time::sleep(POLL_INTERVAL).await;
         }
+        for orphan in left.iter().take(NAMED) {
+            (self.on_step)(Step::WaitingFor(&orphan.id, REASON));
+        }
+        while !left.is_empty() {
+            end.check(|| {
+                let waiting = left.iter();
+                waiting
+                    .map(|orphan| (orphan.id.clone(), REASON.to_owned()))
+                    .collect()
+            })?;
+            tokio::time::sleep(POLL_INTERVAL).await;
+            let owners = self.owners(kinds, &served).await?;
+            let mut still = BTreeSet::new();
+            for resource in &places {
+                let found = self.orphans(resource, &owners).await?;
+                still.extend(found.into_iter().map(|orphan| orphan.uid));
+            }
+            left.retain(|orphan| still.contains(&orphan.uid));
+        }
+        Ok(())
     }
 
-    /// The objects of a kind that nobody deletes yet although their owner is gone. What we may not list is not seen.
-    async fn orphans(&self, resource: &Resource, owners: &Owners<'_>) -> Result<Vec<ObjectId>, DeployError> {
+    async fn owners<'a>(
+        &self,
+        kinds: &'a [(ApiKind, Resource)],
+        served: &'a Served,
+    ) -> Result<Owners<'a>, DeployError> {
+        let living = self.resources(kinds).await?.into_iter();
+        Ok(Owners {
+            kinds,
+            served,
+            living: living.filter_map(|live| live.uid).collect(),
+        })
+    }
+
+    /// The objects of a kind that nobody deletes yet although their owner is gone. What we may not list is not seen, nor is what
+    /// the server can't convert.
+    async fn orphans(&self, resource: &Resource, owners: &Owners<'_>) -> Result<Vec<Orphan>, DeployError> {
         let api: Api<DynamicObject> = resource.objects(&self.client, None);
         let mut pages = Pages::of(&api, ListParams::default());
         let mut found = Vec::new();
         loop {
             match pages.next_metadata().await.map_err(RequestError::from) {
-                Ok(Some(page)) => {
-                    let orphans = page.into_iter().filter(|object| owners.have_left(object));
-                    found.extend(orphans.map(|object| id_of(resource, object)));
-                }
+                Ok(Some(page)) => found.extend(page.into_iter().filter_map(|object| {
+                    let is_collected = owners.have_left(&object, resource.namespaced)?;
+                    Some(Orphan {
+                        uid: object.uid.clone().unwrap_or_default(),
+                        id: id_of(resource, object),
+                        is_collected,
+                    })
+                })),
                 Ok(None) => return Ok(found),
-                // Not all kinds can be listed, and not by everybody.
-                Err(error) if matches!(error.code, 403..=406) => return Ok(found),
+                Err(error) if matches!(error.code, 403..=406 | 500) => return Ok(found),
                 Err(source) => {
                     return Err(DeployError::Request {
                         attempt: "look for what is owned among all of",
@@ -90,25 +107,42 @@ impl Deployer<'_> {
     }
 }
 
+struct Orphan {
+    id: ObjectId,
+    uid: String,
+    /// Whether the garbage collector can find out that its owner is gone.
+    is_collected: bool,
+}
+
 /// The resources of some kinds.
 struct Owners<'a> {
     kinds: &'a [(ApiKind, Resource)],
+    served: &'a Served,
     /// The UIDs of those that are there.
     living: BTreeSet<String>,
 }
 
 impl Owners<'_> {
-    /// Whether an object had one of them as its owner, and is not being deleted.
-    fn have_left(&self, object: &ObjectMeta) -> bool {
-        let owners = object.owner_references.iter().flatten();
-        object.deletion_timestamp.is_none()
-            && owners.into_iter().any(|owner| {
-                let api = ApiKind::new(&owner.api_version, &owner.kind);
-                let is_ours =
-                    |(kind, _): &(ApiKind, Resource)| kind.group == api.group && kind.kind == api.kind;
-                self.kinds.iter().any(is_ours) && !self.living.contains(&owner.uid)
-            })
+    /// Whether the garbage collector can deal with an object that had one of them as its owner; `None` where it had none, or is
+    /// being deleted. It asks for each owner that the object names, and leaves it where it can't.
+    fn have_left(&self, object: &ObjectMeta, is_namespaced: bool) -> Option<bool> {
+        let owners = || object.owner_references.iter().flatten();
+        let is_orphan = owners().any(|owner| {
+            let api = api_of(owner);
+            let is_ours =
+                |(kind, _): &(ApiKind, Resource)| (&kind.group, &kind.kind) == (&api.group, &api.kind);
+            self.kinds.iter().any(is_ours) && !self.living.contains(&owner.uid)
+        });
+        let can_ask = |owner: &OwnerReference| {
+            let found = self.served.resource(&api_of(owner));
+            found.is_some_and(|found| is_namespaced || !found.namespaced)
+        };
+        (is_orphan && object.deletion_timestamp.is_none()).then(|| owners().all(can_ask))
     }
+}
+
+fn api_of(owner: &OwnerReference) -> ApiKind {
+    ApiKind::new(&owner.api_version, &owner.kind)
 }
 
 fn id_of(resource: &Resource, object: ObjectMeta) -> ObjectId {

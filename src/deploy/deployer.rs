@@ -70,6 +70,8 @@ pub enum Step<'a> {
     Kept(&'a ObjectId, &'a [String]),
     /// The object stays, as it says itself.
     KeptByAnnotation(&'a ObjectId),
+    /// The object stays although its owner is gone, as the garbage collector can't ask for all owners that it names.
+    Uncollected(&'a ObjectId),
 }
 
 /// Brings operators into a cluster and takes them out.

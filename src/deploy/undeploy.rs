@@ -40,7 +40,7 @@ pub enum UndeployError {
         /// The custom resources that the operator would have to let go.
         resources: Vec<ObjectId>,
     },
-    /// Resources say themselves that they are to be kept, and without the operator they could not be. Nothing was deleted.
+    /// Resources say themselves that they are to be kept, and without the operator they could not be. They were not deleted.
     #[error("the annotation {RESOURCE_POLICY} keeps {}: {}", count(resources.len()), first(resources))]
     Kept {
         /// The custom resources with the annotation.
@@ -80,11 +80,7 @@ impl Deployer<'_> {
                 let resources = resources.into_iter().map(|resource| resource.id).collect();
                 return Err(UndeployError::InUse { resources });
             }
-            let kept = resources.iter().filter(|resource| resource.is_kept);
-            let kept: Vec<ObjectId> = kept.map(|resource| resource.id.clone()).collect();
-            if !kept.is_empty() {
-                return Err(UndeployError::Kept { resources: kept });
-            }
+            refuse_kept(&resources)?;
             self.delete_resources(&kinds, resources, end).await?;
         }
         self.wait_collected(&kinds, end).await?;
@@ -174,12 +170,13 @@ impl Deployer<'_> {
             if left.is_empty() {
                 return Ok(());
             }
+            refuse_kept(&left)?;
             end.check(|| {
                 left.iter()
                     .map(|one| (one.id.clone(), one.blocker.clone()))
                     .collect()
             })?;
-            for new in left.iter().filter(|one| !one.is_going && !one.is_kept) {
+            for new in left.iter().filter(|one| !one.is_going) {
                 delete(&new.api, &new.id, new.uid.clone()).await?;
             }
             resources = left;
@@ -275,6 +272,18 @@ async fn delete(api: &Api<DynamicObject>, id: &ObjectId, uid: Option<String>) ->
             Err(request_failed("delete", id)(error))
         }
         _ => Ok(()),
+    }
+}
+
+/// # Errors
+/// One of them says that it is to be kept, and nobody has deleted it.
+fn refuse_kept(resources: &[Live]) -> Result<(), UndeployError> {
+    let kept = resources.iter().filter(|one| one.is_kept && !one.is_going);
+    let kept: Vec<ObjectId> = kept.map(|one| one.id.clone()).collect();
+    if kept.is_empty() {
+        Ok(())
+    } else {
+        Err(UndeployError::Kept { resources: kept })
     }
 }
 

@@ -102,12 +102,12 @@ impl<'a> Project<'a> {
     }
 }
 
-/// Makes a map that a resource owns and that is in no release, as roles and Jobs make it.
-async fn own_a_map(bench: &Bench, owner: &str) {
+/// Makes a map that a resource owns in this version, and that is in no release, as roles and Jobs make it.
+async fn own_a_map(bench: &Bench, (owner, version): (&str, &str), name: &str) {
     let owner = bench.webs().get(owner).await.unwrap();
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
-        "name": "shop-owned", "namespace": bench.namespace,
-        "ownerReferences": [{"apiVersion": format!("{}/v1", bench.group), "kind": "Web",
+        "name": name, "namespace": bench.namespace,
+        "ownerReferences": [{"apiVersion": format!("{}/{version}", bench.group), "kind": "Web",
             "name": owner.metadata.name, "uid": owner.metadata.uid}]}});
     bench.cluster.apply_object(&map).await.unwrap();
 }
@@ -148,7 +148,8 @@ async fn an_operator_is_deployed_and_goes_when_its_resources_are_gone() {
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 1).await;
-    own_a_map(&bench, "shop").await;
+    own_a_map(&bench, ("shop", "v1"), "shop-owned").await;
+    own_a_map(&bench, ("shop", "v0"), "shop-stays").await;
     let said = project.developer.run(&["undeploy"]);
     assert_eq!(said.code, Some(1));
     contains_all(
@@ -169,8 +170,10 @@ async fn an_operator_is_deployed_and_goes_when_its_resources_are_gone() {
     assert_eq!(project.left().await, "");
     let left: Api<DynamicObject> = bench.config_maps();
     bench.wait_gone(&left, "shop-config").await;
-    // The garbage collector knew its owner's kind for long enough.
+    // The garbage collector knew its owner's kind for long enough, and never knew the version of the other.
     bench.wait_gone(&left, "shop-owned").await;
+    contains_all(&said.stderr, &["left", "shop-stays: its owner is gone"]);
+    assert!(left.get_opt("shop-stays").await.unwrap().is_some());
     assert_eq!(bench.revisions().await, [""; 0], "the release is uninstalled");
     let said = project.developer.run(&["undeploy"]);
     assert_eq!(
@@ -278,6 +281,58 @@ async fn what_says_itself_that_it_is_kept_stays_when_the_operator_goes() {
         &["kept", "its annotation helm.sh/resource-policy says so"],
     );
     assert!(project.left().await.contains(&kind), "{}", project.left().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_meanwhile_and_is_kept_is_said_at_once() {
+    let Some(bench) = Bench::new("what_comes_meanwhile_and_is_kept").await else {
+        return;
+    };
+    let project = Project::of(&bench).await;
+    project.developer.check(&["deploy", "--wait=false"], 0);
+    let resource = |name: &str, metadata: serde_json::Value| {
+        let mut resource =
+            json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Web", "metadata": metadata});
+        resource["metadata"]["name"] = name.into();
+        resource["metadata"]["namespace"] = bench.namespace.as_str().into();
+        resource
+    };
+    let stuck = resource("stuck", json!({"finalizers": ["example.com/theirs"]}));
+    bench.cluster.apply_object(&stuck).await.unwrap();
+    let come = async || {
+        let webs = bench.webs();
+        let is_going = |web: &serde_json::Value| web.pointer("/metadata/deletionTimestamp").map(|_| ());
+        bench.wait("its deletion", &webs, "stuck", is_going).await;
+        let kept = resource(
+            "kept",
+            json!({"annotations": {"helm.sh/resource-policy": "keep"}}),
+        );
+        bench.cluster.apply_object(&kept).await.unwrap();
+    };
+    let arguments = ["undeploy", "--cascade", "--timeout", "2m"];
+    let said = std::thread::scope(|scope| {
+        let undeploying = scope.spawn(|| project.developer.run(&arguments));
+        tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(come()));
+        undeploying.join().unwrap()
+    });
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    contains_all(
+        &said.stderr,
+        &["the annotation helm.sh/resource-policy keeps", "kept"],
+    );
+    let patch = r#"{"metadata":{"finalizers":null}}"#;
+    let kind = format!("webs.{}", bench.group);
+    let mend = [
+        "patch",
+        &kind,
+        "stuck",
+        "-n",
+        &bench.namespace,
+        "--type=merge",
+        "-p",
+        patch,
+    ];
+    bench.cluster.kubectl(&mend).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
