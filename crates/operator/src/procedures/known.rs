@@ -71,6 +71,8 @@ pub(super) struct Plan {
     pub(super) success: Option<Timestamp>,
     /// Which request was followed last.
     pub(super) request: Option<String>,
+    /// Which one could not be, as was said.
+    pub(super) refused: Option<String>,
     /// The name of the run that was made last as the release wants it.
     pub(super) wanted: Option<String>,
     /// What was said of it last, once.
@@ -275,7 +277,8 @@ impl Known {
             .any(|made| *made == request);
         let plan = self.plan(place)?;
         let before = plan.request.replace(request.clone());
-        if is_made || before.as_ref() == Some(&request) {
+        let is_known = before.as_ref() == Some(&request) || plan.refused.as_ref() == Some(&request);
+        if is_made || is_known {
             return None;
         }
         let (name, kind) = (&procedure.name, &procedure.run_kind);
@@ -293,6 +296,7 @@ impl Known {
             work.push(Work::Make(Making { request, ..making }));
             return None;
         };
+        self.plan(place)?.refused = Some(request);
         work.push(Work::complain(&making.uid, words));
         None
     }

@@ -47,7 +47,7 @@ pub(super) fn shown(
         })
     });
     set("lastSchedule", scheduled.map(Value::from));
-    // What is asked for by now was noted when the run for that was made.
+    // What is asked for by now is noted when the run for that was made.
     let asked = asked(resource, procedure);
     let request = request_of(run, procedure, resource);
     let request = request.filter(|request| asked.is_none_or(|asked| asked == *request));
@@ -89,8 +89,9 @@ fn object_in<'s>(of: Option<&'s mut Map<String, Value>>, key: &str) -> Option<&'
 }
 
 /// The status of a resource with that of a run in it. Where it tells of a run that began later, that stays, and times are taken
-/// that are later. `None` where nothing changes.
-pub(super) fn with_shown(current: &Value, procedure: &str, shown: Map<String, Value>) -> Option<Value> {
+/// that are later. Which request it was made for was noted before it began, so what is noted by now is of a later one. `None` where
+/// nothing changes.
+pub(super) fn with_shown(current: &Value, procedure: &str, mut shown: Map<String, Value>) -> Option<Value> {
     let mut status = current.as_object().cloned().unwrap_or_default();
     let all = status
         .entry(PROCEDURES_FIELD)
@@ -104,6 +105,9 @@ pub(super) fn with_shown(current: &Value, procedure: &str, shown: Map<String, Va
         let next = with_times(before, &shown)?;
         all.insert(procedure.to_owned(), Value::Object(next));
         return Some(Value::Object(status));
+    }
+    if before.is_some_and(|before| before.contains_key("lastRequest")) {
+        shown.remove("lastRequest");
     }
     let kept = ["lastSuccess", "lastSchedule", "lastRequest"];
     let mut next: Map<String, Value> = before
@@ -162,6 +166,13 @@ mod tests {
             assert_eq!(noted(asked), Some("1".into()), "{asked:?}");
         }
         assert_eq!(noted(Some("backup@2")), None);
+        let status = json!({"procedures": {"backup": {"lastRequest": "2", "lastRun": "b"}}});
+        let status = with_shown(&status, "backup", told_to((&name, &annotations), None)).unwrap();
+        let backup = &status["procedures"]["backup"];
+        assert_eq!(
+            (&backup["lastRequest"], &backup["lastRun"]),
+            (&json!("2"), &json!(name))
+        );
     }
 
     #[test]

@@ -225,6 +225,23 @@ fn a_request_is_followed_once_and_needs_no_suspension_to_end() {
 }
 
 #[test]
+fn a_request_that_an_annotation_can_not_make_is_told_once_whatever_the_status_says() {
+    let all = [Arc::new(Procedure {
+        confirm: true,
+        ..procedure(0)
+    })];
+    let key = (Some("a".to_owned()), "shop".to_owned());
+    let mut asked = known(&[]);
+    asked.resource.as_mut().unwrap().request = Some(Ok(("restore".to_owned(), "a".to_owned())));
+    for told in [1, 0, 0] {
+        let found = asked.work(&key, (&all, Some(&[])), at(61));
+        assert_eq!(found.len(), told);
+        // It has the one before.
+        asked.resource.as_mut().unwrap().plans[0].request = Some("0".to_owned());
+    }
+}
+
+#[test]
 fn of_the_runs_that_have_ended_the_last_ones_stay_and_those_of_others() {
     let runs = [
         (60, Some(true)),
