@@ -83,6 +83,10 @@ bench-operator: ## Measure the operator and write docs/operator-benchmarks.md; H
 bench-ansible: ## Measure roles and write docs/ansible-benchmarks.md; ANSIBLE_OPERATOR=FILE measures the Go operator beside.
 	@benches/operator.sh roles --output docs/ansible-benchmarks.md
 
+.PHONY: bench-page
+bench-page: ## Measure the page over 5,000 resources beside kubectl and write docs/page-benchmarks.md.
+	@benches/operator.sh page --output docs/page-benchmarks.md
+
 .PHONY: campaign-memory
 campaign-memory: build ## Have the operator meet what is too large for it, with 128 MiB of memory; needs root and cgroups.
 	STEERSMAN_MEMORY=$(abspath $(or $(CARGO_TARGET_DIR),target)/release/steersman) KUBEBUILDER_ASSETS=$$(build/control-plane.sh) \

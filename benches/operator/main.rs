@@ -1,6 +1,6 @@
 //! What an operator costs: Steersman and the Go operator of the same contract on one control plane, with the same content and
-//! resources. `make bench-operator` and `make bench-ansible` build and start it; `benches/README.md` says what the figures
-//! are.
+//! resources; and what its page costs, beside kubectl. `make bench-operator`, `make bench-ansible` and `make bench-page` build
+//! and start it; `benches/README.md` says what the figures are.
 #![expect(
     clippy::print_stderr,
     clippy::print_stdout,
@@ -12,6 +12,7 @@ mod charts;
 mod cluster;
 mod healing;
 mod others;
+mod page;
 mod process;
 mod report;
 mod roles;
@@ -38,6 +39,8 @@ enum Content {
     Charts(charts::Arguments),
     /// Runs of roles, beside the Go ansible-operator
     Roles(roles::Arguments),
+    /// The page over many resources, beside `kubectl get`
+    Page(page::Arguments),
 }
 
 /// What all measurements need.
@@ -67,6 +70,7 @@ async fn main() -> Result<()> {
     let (text, output) = match &arguments.content {
         Content::Charts(arguments) => (charts::measure(&rig, arguments).await?, &arguments.common.output),
         Content::Roles(arguments) => (roles::measure(&rig, arguments).await?, &arguments.common.output),
+        Content::Page(arguments) => (page::measure(&rig, arguments).await?, &arguments.output),
     };
     println!("{text}");
     if let Some(path) = output {
