@@ -2,6 +2,7 @@
 
 mod actions;
 mod closed;
+mod going;
 mod hostile;
 mod list;
 mod many;

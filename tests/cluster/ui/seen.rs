@@ -9,7 +9,7 @@ use crate::bench::Bench;
 /// A phone, and a wide screen.
 const WIDTHS: [u32; 2] = [390, 1600];
 
-async fn check(browser: &Browser, page: &Page, path: &str) {
+pub(super) async fn check(browser: &Browser, page: &Page, path: &str) {
     browser.goto(&format!("http://{}{path}", page.host)).await;
     for is_dark in [false, true] {
         browser.dark(is_dark).await;
