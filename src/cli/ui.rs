@@ -17,8 +17,8 @@ Examples:
   # The releases of the kinds of ./watches.yaml, in all namespaces
   steersman ui
 
-  # Those of one namespace, of another project
-  steersman ui -n shops --watches-file=../shop-operator/watches.yaml
+  # Those of two namespaces, of another project
+  steersman ui -n shops,stores --watches-file=../shop-operator/watches.yaml
 
   # At a port that stays the same
   steersman ui --address 127.0.0.1:8910
@@ -64,11 +64,20 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     }
     let watches = Watches::load(&arguments.watches_file, environment)?;
     block_on(async {
+        let namespaces: Vec<String> = arguments
+            .cluster
+            .named_namespace()
+            .iter()
+            .flat_map(|named| named.split(','))
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let home = namespaces.first().cloned();
         let config = Config {
             address: arguments.address,
             hosts: arguments.hosts,
-            namespaces: arguments.cluster.named_namespace().into_iter().collect(),
-            home: arguments.cluster.namespace(environment),
+            home: home.unwrap_or_else(|| arguments.cluster.namespace(environment)),
+            namespaces,
             cluster: arguments.cluster.title(environment),
         };
         let login = match arguments.login {

@@ -11,7 +11,8 @@ use steersman_watches::{Watch, Watches};
 use crate::access::{Hosts, Session, Sessions, Tokens};
 use crate::address::Kind;
 use crate::pages::Message;
-use crate::site::{Scope, Site};
+use crate::scope::Scope;
+use crate::site::Site;
 
 /// What all answers are made of.
 pub(crate) struct App {

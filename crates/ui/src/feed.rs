@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use futures::StreamExt as _;
 use kube::Client;
-use kube::api::{Api, DynamicObject, ListParams};
+use kube::api::DynamicObject;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use steersman_cluster::discovery::Resource;
@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::rows::{Key, Row};
+use crate::scope::{Listed, Scope};
 
 /// So many resources are in one answer of the server.
 const PAGE: u32 = 100;
@@ -49,13 +50,11 @@ impl State {
 }
 
 impl Feed {
-    /// Watches the resources of some kinds, until `stop`: those of some namespaces, or of all where none is named. Where all may not
-    /// be looked at, those of `home` are.
+    /// Watches the resources of some kinds where they may be seen, until `stop`.
     pub(crate) fn start(
         client: &Client,
         kinds: &[Resource],
-        namespaces: &[String],
-        home: &str,
+        scope: &Scope,
         stop: &CancellationToken,
     ) -> Arc<Self> {
         let feed = Arc::new(Self {
@@ -65,11 +64,14 @@ impl Feed {
         for (place, kind) in kinds.iter().enumerate() {
             feed.change(|state| state.open += 1);
             let (feed, client, kind) = (Arc::clone(&feed), client.clone(), kind.clone());
-            let (namespaces, home) = (namespaces.to_vec(), home.to_owned());
+            let scope = scope.clone();
             let follow = async move {
-                let scopes = scopes(&client, &kind, &namespaces, &home).await;
-                feed.change(|state| state.open = state.open + scopes.len() - 1);
-                let follow = scopes.into_iter().map(|api| feed.follow(place, api));
+                let (lists, is_cut) = scope.lists(&client, &kind).await;
+                feed.change(|state| {
+                    state.open = state.open + lists.len() - 1;
+                    state.is_full |= is_cut;
+                });
+                let follow = lists.into_iter().map(|list| feed.follow(place, list));
                 futures::future::join_all(follow).await;
             };
             let stop = stop.clone();
@@ -95,7 +97,7 @@ impl Feed {
     }
 
     /// Keeps the rows of one list, of the kind at `place`.
-    async fn follow(&self, place: usize, (namespace, api): (Option<String>, Api<DynamicObject>)) {
+    async fn follow(&self, place: usize, (namespace, api): Listed) {
         let events = watcher(api, watcher::Config::default().page_size(PAGE)).default_backoff();
         let mut events = std::pin::pin!(events);
         let is_of_list = |(kind, of, _): &Key| {
@@ -154,26 +156,4 @@ impl Feed {
 fn key(place: usize, object: &DynamicObject) -> Option<Key> {
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     Some((place, namespace.into(), object.metadata.name.as_deref()?.into()))
-}
-
-/// The lists of a kind, each with its namespace.
-async fn scopes(
-    client: &Client,
-    kind: &Resource,
-    namespaces: &[String],
-    home: &str,
-) -> Vec<(Option<String>, Api<DynamicObject>)> {
-    let of = |namespace: &str| (Some(namespace.to_owned()), kind.objects(client, Some(namespace)));
-    if !kind.namespaced {
-        return vec![(None, kind.objects(client, None))];
-    }
-    if !namespaces.is_empty() {
-        return namespaces.iter().map(|namespace| of(namespace)).collect();
-    }
-    let all: Api<DynamicObject> = kind.objects(client, None);
-    let tried = all.list_metadata(&ListParams::default().limit(1)).await;
-    match tried {
-        Err(kube::Error::Api(status)) if status.code == 403 => vec![of(home)],
-        _ => vec![(None, all)],
-    }
 }

@@ -20,6 +20,7 @@ mod feed;
 mod guards;
 mod pages;
 mod rows;
+mod scope;
 mod server;
 mod site;
 

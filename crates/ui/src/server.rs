@@ -22,7 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access::{Hosts, Sessions, Tokens};
 use crate::app::{App, Door};
-use crate::site::{Scope, Site};
+use crate::scope::Scope;
+use crate::site::Site;
 use crate::{answers, guards};
 
 /// A form has at most so many bytes.
@@ -46,9 +47,9 @@ pub struct Config {
     pub address: SocketAddr,
     /// Names that it answers to besides those of this machine, with their ports, as browsers write them.
     pub hosts: Vec<String>,
-    /// The namespaces whose resources are shown; all where none is named.
+    /// The namespaces whose resources are shown, as far as they may be; all where none is named.
     pub namespaces: Vec<String>,
-    /// The one that is shown where all may not be looked at.
+    /// The one that is shown where none is named, and neither all resources nor all namespaces may be listed.
     pub home: String,
     /// What the cluster is called, for people.
     pub cluster: String,

@@ -19,15 +19,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::address::{Kind, Place};
 use crate::feed::Feed;
 use crate::rows::Row;
-
-/// Which namespaces are shown.
-#[derive(Clone, Debug)]
-pub(crate) struct Scope {
-    /// These; all where none is named.
-    pub(crate) namespaces: Vec<String>,
-    /// The one that is shown where all may not be looked at.
-    pub(crate) home: String,
-}
+use crate::scope::Scope;
 
 /// The cluster with the rights of somebody. What is watched for it ends with it.
 pub(crate) struct Site {
@@ -91,7 +83,7 @@ impl Site {
         }
         let stop = CancellationToken::new();
         let resources: Vec<Resource> = kinds.iter().map(|kind| kind.resource.clone()).collect();
-        let feed = Feed::start(&client, &resources, &scope.namespaces, &scope.home, &stop);
+        let feed = Feed::start(&client, &resources, scope, &stop);
         Ok(Self {
             client,
             user: None,

@@ -156,6 +156,8 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
         of_page.filter(|request| !request.user.starts_with(&accounts_of) || request.impersonator.is_some());
     assert!(!of_page.is_empty() && by_others.is_empty(), "{by_others}");
 
+    check_door(&page, &token).await;
+
     // What was seen before is nobody's who has lost the right to it.
     let accounts = bench.api("", "v1", "ServiceAccount", "serviceaccounts");
     accounts.delete("looker", &DeleteParams::default()).await.unwrap();
@@ -163,5 +165,109 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
     while page.get("/", &cookie).await.status != 303 {
         assert!(begun.elapsed() < PATIENCE);
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+}
+
+/// Behind a proxy that speaks TLS the cookie is for that alone, and no other page ends a session.
+async fn check_door(page: &Page, token: &str) {
+    let form = format!("token={token}");
+    let over_tls = vec![format!("Origin: https://{}", page.host)];
+    for (head, is_secure) in [(over_tls, true), (Vec::new(), false)] {
+        let answer = page.post("/login", "", &form, &head).await;
+        let is_said = answer
+            .head
+            .lines()
+            .any(|line| line.starts_with("set-cookie: ") && line.contains("; secure"));
+        assert!(
+            answer.status == 303 && is_said == is_secure,
+            "{head:?}: {}",
+            answer.head
+        );
+    }
+    let cookie = log_in_by(page, token).await;
+    let foreign = vec!["Origin: http://evil.example.com".to_owned()];
+    page.post("/logout", &cookie, "", &foreign).await;
+    assert_eq!(page.get("/", &cookie).await.status, 200);
+    page.post("/logout", &cookie, "", &[]).await;
+    assert_eq!(page.get("/", &cookie).await.status, 303);
+}
+
+/// Has an account look at resources of the bench's kind in a namespace, or list all namespaces.
+async fn let_look(bench: &Bench, name: &str, account: &str, namespace: Option<&str>) {
+    let group = "rbac.authorization.k8s.io";
+    let rule = match namespace {
+        Some(_) => json!({"apiGroups": [bench.group], "resources": ["*"], "verbs": ["get", "list", "watch"]}),
+        None => json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["list"]}),
+    };
+    let kind = if namespace.is_some() {
+        "Role"
+    } else {
+        "ClusterRole"
+    };
+    let metadata = json!({"name": name, "namespace": namespace});
+    let allowed =
+        json!({"apiVersion": format!("{group}/v1"), "kind": kind, "metadata": metadata, "rules": [rule]});
+    let binding = json!({"apiVersion": format!("{group}/v1"), "kind": format!("{kind}Binding"), "metadata": metadata,
+        "roleRef": {"apiGroup": group, "kind": kind, "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": bench.namespace}]});
+    for object in [allowed, binding] {
+        bench.cluster.apply_object(&object).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn who_is_limited_to_some_namespaces_sees_just_those() {
+    let Some(bench) = site("ui_namespaces").await else {
+        return;
+    };
+    let mut namespaces = vec![bench.namespace.clone()];
+    for _ in 0..2 {
+        namespaces.push(bench.cluster.unique_namespace("ui-namespaces").await.unwrap());
+    }
+    for (number, namespace) in namespaces.iter().enumerate() {
+        let web = json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Web",
+            "metadata": {"name": format!("web-{number}"), "namespace": namespace}});
+        bench.cluster.apply_object(&web).await.unwrap();
+    }
+    for name in ["limited", "lister", "nobody"] {
+        account(&bench, name).await;
+    }
+    for name in ["limited", "lister"] {
+        for namespace in &namespaces[..2] {
+            let_look(&bench, name, name, Some(namespace)).await;
+        }
+    }
+    let all = format!("{}-lister", bench.namespace);
+    let_look(&bench, &all, "lister", None).await;
+
+    let named = namespaces.join(",");
+    let with_names = ["--login", "token", "--namespace", &named];
+    let without_names = &with_names[..2];
+    for arguments in [&with_names[..], without_names] {
+        let name = if arguments.len() > 2 { "limited" } else { "lister" };
+        check_seen(
+            &bench,
+            (arguments, name),
+            &["Web web-0", "Web web-1"],
+            &["Web web-2", "be looked at"],
+        )
+        .await;
+        check_seen(&bench, (arguments, "nobody"), &["be looked at"], &["Web web-"]).await;
+    }
+    for kind in ["clusterrolebinding", "clusterrole"] {
+        bench.cluster.kubectl(&["delete", kind, &all]).await.unwrap();
+    }
+}
+
+/// The list of who has a token of this account has these texts, and not those.
+async fn check_seen(bench: &Bench, (arguments, name): (&[&str], &str), shown: &[&str], hidden: &[&str]) {
+    let page = Page::start(bench, arguments);
+    let cookie = log_in_by(&page, &token_of(bench, name).await).await;
+    for part in shown {
+        page.wait("/", &cookie, part).await;
+    }
+    let list = page.get("/", &cookie).await.body;
+    for part in hidden {
+        assert!(!list.contains(part), "{name} {arguments:?}: {part}: {list}");
     }
 }

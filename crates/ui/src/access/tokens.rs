@@ -12,7 +12,8 @@ use tokio::time::Instant;
 
 use super::secret::{Kept, kept, make_room, secret};
 use super::sessions::Session;
-use crate::site::{Scope, Site};
+use crate::scope::Scope;
+use crate::site::Site;
 
 /// How long what is known for a token is kept that nobody uses.
 const IDLE: Duration = Duration::from_mins(10);

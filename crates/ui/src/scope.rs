@@ -1,0 +1,83 @@
+//! In which namespaces a visitor sees resources of a kind: as far as their rights go.
+
+use futures::{StreamExt as _, stream};
+use kube::Client;
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use steersman_cluster::discovery::Resource;
+
+/// So many namespaces are asked about where nobody has named them.
+const MOST_ASKED: u32 = 500;
+/// Each namespace is a watch of each kind.
+const MOST_WATCHED: usize = 100;
+const AT_ONCE: usize = 8;
+
+/// Where it is looked.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    /// Empty for all that the visitor may see.
+    pub(crate) namespaces: Vec<String>,
+    /// Where to look if nothing else is known.
+    pub(crate) home: String,
+}
+
+/// A list of resources, and the namespace that it is of alone.
+pub(crate) type Listed = (Option<String>, Api<DynamicObject>);
+
+impl Scope {
+    /// The lists of a kind: one of all namespaces where none is named and that is allowed; else one for each namespace in which it
+    /// is. Where that is nowhere, a list is there all the same, whose refusal is said. Whether there were more is beside it.
+    pub(crate) async fn lists(&self, client: &Client, kind: &Resource) -> (Vec<Listed>, bool) {
+        let all = || vec![(None, kind.objects(client, None))];
+        if !kind.namespaced || (self.namespaces.is_empty() && may_list(&kind.objects(client, None)).await) {
+            return (all(), false);
+        }
+        let (candidates, mut is_cut) = self.candidates(client).await;
+        let lists = candidates.iter().map(|namespace| {
+            let list = kind.objects(client, Some(namespace));
+            (Some(namespace.clone()), list)
+        });
+        let lists: Vec<Listed> = lists.collect();
+        let asked = stream::iter(lists.clone()).map(async |(namespace, list)| {
+            let may_list = may_list(&list).await;
+            may_list.then_some((namespace, list))
+        });
+        let mut allowed: Vec<Listed> = asked
+            .buffered(AT_ONCE)
+            .filter_map(std::future::ready)
+            .collect()
+            .await;
+        if allowed.is_empty() {
+            let home = candidates.first().unwrap_or(&self.home);
+            let list = kind.objects(client, Some(home));
+            return (vec![(Some(home.clone()), list)], false);
+        }
+        is_cut |= allowed.len() > MOST_WATCHED;
+        allowed.truncate(MOST_WATCHED);
+        (allowed, is_cut)
+    }
+
+    /// The namespaces that are named, or those that the visitor may list, or else the one that is home.
+    async fn candidates(&self, client: &Client) -> (Vec<String>, bool) {
+        if !self.namespaces.is_empty() {
+            return (self.namespaces.clone(), false);
+        }
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Namespace"));
+        let namespaces: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        let asked = ListParams::default().limit(MOST_ASKED);
+        let Ok(found) = namespaces.list_metadata(&asked).await else {
+            return (vec![self.home.clone()], false);
+        };
+        let is_cut = found.metadata.continue_.is_some_and(|next| !next.is_empty());
+        let names = found.items.into_iter().filter_map(|one| one.metadata.name);
+        let names = names.filter(|name| *name != self.home);
+        // What is home comes first: its refusal is said where all refuse.
+        (std::iter::once(self.home.clone()).chain(names).collect(), is_cut)
+    }
+}
+
+/// Whether a list is not refused. What else is in its way is said when it is watched.
+async fn may_list(list: &Api<DynamicObject>) -> bool {
+    let tried = list.list_metadata(&ListParams::default().limit(1)).await;
+    !matches!(tried, Err(kube::Error::Api(status)) if status.code == 403)
+}
