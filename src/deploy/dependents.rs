@@ -26,6 +26,9 @@ impl Deployer<'_> {
         kinds: &[(ApiKind, Resource)],
         end: End,
     ) -> Result<(), UndeployError> {
+        if kinds.is_empty() {
+            return Ok(());
+        }
         let served = self.discovery.served().await.map_err(DeployError::from)?;
         let all = served.kinds();
         let all = all.filter(|resource| resource.api.kind != WITHOUT_OWNERS);
