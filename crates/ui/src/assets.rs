@@ -60,3 +60,27 @@ fn pack(content: &[u8]) -> Bytes {
     // A vector takes all.
     written.unwrap_or_default().into()
 }
+
+#[cfg(test)]
+mod tests {
+    use steersman_model::Digest;
+
+    use super::*;
+
+    #[test]
+    fn what_others_have_written_is_what_they_have_published() {
+        let check = |name: &str, expect: &str| {
+            let digest = Digest::of(Asset::find(name).unwrap().content);
+            assert_eq!(digest.to_string(), expect, "{name}");
+        };
+        // dist/htmx.min.js of htmx.org 2.0.11, and dist/sse.min.js of htmx-ext-sse 2.2.4.
+        check(
+            "htmx.js",
+            "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
+        );
+        check(
+            "htmx-sse.js",
+            "98a46496de0c3605fbffdce9167ba427bdd9553184f83f149c261891a92c0136",
+        );
+    }
+}

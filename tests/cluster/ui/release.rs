@@ -153,6 +153,44 @@ async fn a_release_shows_values_revisions_owners_and_what_would_change_without_i
     assert!(!shown.contains("OfAnotherGroup"), "{shown}");
 }
 
+#[tokio::test]
+async fn values_say_what_the_entry_puts_over_them_and_which_objects_have_others() {
+    let Some(bench) = site("ui_values").await else {
+        return;
+    };
+    let group = &bench.group;
+    bench.watches(&format!(
+        "- group: {group}\n  version: v1\n  kind: Web\n  chart: web\n  overrideValues: {{message: of-the-entry}}\n  \
+         valuesFrom:\n  - {{kind: ConfigMap, name: defaults}}\n  - {{kind: Secret, name: keys, valuesKey: word, targetPath: at.it}}\n"
+    ));
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "defaults"}, "data": {"values.yaml": "level: high"}});
+    bench.create(&bench.config_maps(), map).await;
+    let keys = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"}, "stringData": {"word": CANARY}});
+    bench.create(&bench.secrets(), keys).await;
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"message": "own", "colour": "red"}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+    let page = Page::start(&bench, &[]);
+    let cookie = page.log_in().await;
+    let address = format!("/releases/webs.{group}/{}/shop", bench.namespace);
+    let shown = page.get(&format!("{address}/values"), &cookie).await.body;
+    let row = |path: &str, value: &str, from: &str| {
+        format!("<code>{path}</code></th><td class=\"why\"><code>{value}</code></td><td>{from}</td>")
+    };
+    for part in [
+        row("message", "of-the-entry", "watches.yaml"),
+        row("colour", "red", "the resource"),
+        "Key values.yaml of ConfigMap defaults has values, too: they are not shown.".to_owned(),
+        "Key word of Secret keys has values, too, at at.it: they are not shown.".to_owned(),
+    ] {
+        assert!(shown.contains(&part), "{part}: {shown}");
+    }
+    assert!(!shown.contains(CANARY), "{shown}");
+}
+
 /// Who looks, also at what could be done, changes nothing: what would come of it is asked for, and nothing else.
 async fn check_looked(bench: &Bench, (page, cookie): (&Page, &str), (address, mark): (&str, AuditMark)) {
     for action in [
