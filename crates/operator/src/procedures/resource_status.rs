@@ -89,8 +89,8 @@ fn object_in<'s>(of: Option<&'s mut Map<String, Value>>, key: &str) -> Option<&'
 }
 
 /// The status of a resource with that of a run in it. Where it tells of a run that began later, that stays, and times are taken
-/// that are later. Which request it was made for was noted before it began, so what is noted by now is of a later one. `None` where
-/// nothing changes.
+/// that are later. Once it tells of the run, the request that is noted there is that of this one, or of a later one that is not begun.
+/// `None` where nothing changes.
 pub(super) fn with_shown(current: &Value, procedure: &str, mut shown: Map<String, Value>) -> Option<Value> {
     let mut status = current.as_object().cloned().unwrap_or_default();
     let all = status
@@ -106,7 +106,8 @@ pub(super) fn with_shown(current: &Value, procedure: &str, mut shown: Map<String
         all.insert(procedure.to_owned(), Value::Object(next));
         return Some(Value::Object(status));
     }
-    if before.is_some_and(|before| before.contains_key("lastRequest")) {
+    let is_told = before.is_some_and(|before| before.get("lastRun") == shown.get("lastRun"));
+    if is_told && before.is_some_and(|before| before.contains_key("lastRequest")) {
         shown.remove("lastRequest");
     }
     let kept = ["lastSuccess", "lastSchedule", "lastRequest"];
@@ -166,13 +167,16 @@ mod tests {
             assert_eq!(noted(asked), Some("1".into()), "{asked:?}");
         }
         assert_eq!(noted(Some("backup@2")), None);
-        let status = json!({"procedures": {"backup": {"lastRequest": "2", "lastRun": "b"}}});
-        let status = with_shown(&status, "backup", told_to((&name, &annotations), None)).unwrap();
-        let backup = &status["procedures"]["backup"];
-        assert_eq!(
-            (&backup["lastRequest"], &backup["lastRun"]),
-            (&json!("2"), &json!(name))
-        );
+        let noted_in = |before: Value| {
+            let shown = told_to((&name, &annotations), None);
+            let status = with_shown(&json!({"procedures": {"backup": before}}), "backup", shown).unwrap();
+            status["procedures"]["backup"]["lastRequest"].clone()
+        };
+        // It goes on, and that of the next one was noted meanwhile.
+        assert_eq!(noted_in(json!({"lastRequest": "2", "lastRun": name})), "2");
+        // It begins.
+        assert_eq!(noted_in(json!({"lastRequest": "0", "lastRun": "former"})), "1");
+        assert_eq!(noted_in(json!({"lastRun": name})), "1");
     }
 
     #[test]
