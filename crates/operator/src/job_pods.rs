@@ -1,22 +1,23 @@
 //! The pods of a Job: what they say, and whether one is left. Not each pod that has its labels is one.
 
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
+use kube::core::{Expression, Selector};
+use serde::Deserialize;
 use serde_json::Value;
 use steersman_cluster::RequestError;
+use steersman_cluster::client::Pages;
 
-/// So many are looked at for words: others may have given many the labels of a Job.
-const MOST: u32 = 50;
-/// So many times as many are looked through for one that goes on.
-const MOST_PAGES: usize = 200;
+/// So many are asked for at once: others may have given many the labels of a Job, and each may be large.
+const PAGE: u32 = 50;
 
 /// Where the pods of a Job are, and by what they are found.
 pub(crate) struct JobPods<'j> {
     namespace: &'j str,
     uid: &'j str,
-    selector: String,
+    selector: Selector,
 }
 
 impl<'j> JobPods<'j> {
@@ -30,42 +31,53 @@ impl<'j> JobPods<'j> {
         })
     }
 
-    /// The pods that are there. What has their labels, and another owner or none, is not one of them.
+    /// The last pod that has said something, and that, however many others have their labels.
     ///
     /// # Errors
     /// Pods can't be listed.
-    pub(crate) async fn list(&self, client: &Client) -> Result<Vec<Pod>, RequestError> {
-        let pods: Api<Pod> = Api::namespaced(client.clone(), self.namespace);
-        let mut found = pods.list(&self.selected()).await?.items;
-        found.retain(|pod| self.owns(&pod.metadata));
-        Ok(found)
+    pub(crate) async fn last<T>(
+        &self,
+        client: &Client,
+        said: impl Fn(&Pod) -> Option<T>,
+    ) -> Result<Option<(T, Pod)>, RequestError> {
+        let pods = self.pods(client);
+        let mut pages = Pages::of(&pods, selected(&self.selector));
+        let mut last = None;
+        while let Some(page) = pages.next().await? {
+            let mut own = page.into_iter().rev().filter(|pod| self.owns(&pod.metadata));
+            last = own.find_map(|pod| Some((said(&pod)?, pod))).or(last);
+        }
+        Ok(last)
     }
 
-    /// What is left of the pods, however many others have their labels.
+    /// What is left of the pods. Where none has their labels, all of the namespace are asked: somebody may have taken them off one.
     ///
     /// # Errors
     /// Pods can't be listed.
     pub(crate) async fn left(&self, client: &Client) -> Result<PodsLeft, RequestError> {
-        let pods: Api<Pod> = Api::namespaced(client.clone(), self.namespace);
-        let (mut left, mut selected) = (PodsLeft::None, self.selected());
-        for _ in 0..MOST_PAGES {
-            let page = pods.list_metadata(&selected).await?;
-            for pod in page.items.iter().filter(|pod| self.owns(&pod.metadata)) {
-                if pod.metadata.deletion_timestamp.is_none() {
+        match self.left_among(client, &self.selector).await? {
+            PodsLeft::None => self.left_among(client, &Selector::default()).await,
+            left => Ok(left),
+        }
+    }
+
+    async fn left_among(&self, client: &Client, selector: &Selector) -> Result<PodsLeft, RequestError> {
+        let pods = self.pods(client);
+        let mut pages = Pages::of(&pods, selected(selector));
+        let mut left = PodsLeft::None;
+        while let Some(page) = pages.next_metadata().await? {
+            for pod in page.iter().filter(|pod| self.owns(pod)) {
+                if pod.deletion_timestamp.is_none() {
                     return Ok(PodsLeft::Some);
                 }
                 left = PodsLeft::Ending;
             }
-            match page.metadata.continue_.filter(|next| !next.is_empty()) {
-                Some(next) => selected = selected.continue_token(&next),
-                None => return Ok(left),
-            }
         }
-        Ok(PodsLeft::Some)
+        Ok(left)
     }
 
-    fn selected(&self) -> ListParams {
-        ListParams::default().labels(&self.selector).limit(MOST)
+    fn pods(&self, client: &Client) -> Api<Pod> {
+        Api::namespaced(client.clone(), self.namespace)
     }
 
     fn owns(&self, pod: &ObjectMeta) -> bool {
@@ -74,16 +86,19 @@ impl<'j> JobPods<'j> {
     }
 }
 
-/// The labels by which the Job's own controller finds its pods. A Job may choose them itself (`manualSelector`), and its pods have no
-/// others then.
-fn selector(job: &Value, uid: &str) -> String {
-    let Some(selector) = job.pointer("/spec/selector") else {
-        return format!("batch.kubernetes.io/controller-uid={uid}");
-    };
-    let labels = selector["matchLabels"].as_object().into_iter().flatten();
-    let labels = labels.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
-    // Without its expressions it selects too many, and whose a pod is is asked anyway.
-    labels.collect::<Vec<_>>().join(",")
+fn selected(selector: &Selector) -> ListParams {
+    ListParams::default().labels_from(selector).limit(PAGE)
+}
+
+/// That by which the Job's own controller finds its pods. A Job may choose it itself (`manualSelector`), and its pods have no other
+/// labels then.
+fn selector(job: &Value, uid: &str) -> Selector {
+    let chosen = job.pointer("/spec/selector");
+    let chosen = chosen.and_then(|selector| LabelSelector::deserialize(selector).ok());
+    let chosen = chosen.and_then(|selector| Selector::try_from(selector).ok());
+    chosen.unwrap_or_else(|| {
+        Expression::Equal("batch.kubernetes.io/controller-uid".to_owned(), uid.to_owned()).into()
+    })
 }
 
 /// What is left of the pods of a Job that is deleted.
@@ -93,7 +108,7 @@ pub(crate) enum PodsLeft {
     None,
     /// All that are there were told to end.
     Ending,
-    /// One was not, or nobody knows.
+    /// One was not.
     Some,
 }
 
@@ -105,15 +120,18 @@ mod tests {
 
     #[test]
     fn pods_are_found_by_what_the_job_says_itself() {
-        let check = |spec: Value, expect: &str| assert_eq!(selector(&json!({ "spec": spec }), "1"), expect);
+        let check = |spec: Value, expect: &str| {
+            let selector = selector(&json!({ "spec": spec }), "1");
+            assert_eq!(selector.to_string(), expect);
+        };
         check(json!({}), "batch.kubernetes.io/controller-uid=1");
         check(
             json!({"selector": {"matchLabels": {"a": "b", "c": ""}}}),
             "a=b,c=",
         );
         check(
-            json!({"selector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}),
-            "",
+            json!({"selector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b", "c"]}]}}),
+            "a in (b,c)",
         );
     }
 }

@@ -1,6 +1,6 @@
 //! What is asked for and can't be, and what others do to runs: each is named, and nothing stays behind.
 
-use kube::api::{Api, DeleteParams};
+use kube::api::{Api, DeleteParams, Patch};
 use serde_json::{Value, json};
 
 use super::schedules::wait_made;
@@ -9,6 +9,7 @@ use super::{
     with_procedures,
 };
 use crate::bench::{Bench, condition};
+use crate::faults::process::signal;
 
 /// Of a Job that anybody may write to the status of whose pod.
 #[tokio::test]
@@ -130,12 +131,10 @@ async fn check_stopping(bench: &Bench, run: &str, pod: &str) {
     assert!(pod.metadata.deletion_timestamp.is_some());
 }
 
-/// Pods of others, with the label of the Job's own one and names that come before that: more than are listed at once.
-async fn decoys(bench: &Bench, job: &str) {
-    let uid = jobs(bench).get(job).await.unwrap().metadata.uid.unwrap();
+/// Pods of others, with the labels of a Job's own ones and names that come before those: more than are listed at once.
+async fn decoys(bench: &Bench, labels: &Value) {
     let pods = bench.api("", "v1", "Pod", "pods");
     for number in 0..51 {
-        let labels = json!({"batch.kubernetes.io/controller-uid": uid});
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("a-{number}"), "labels": labels},
             "spec": {"containers": [{"name": "main", "image": "none"}]}});
         bench.create(&pods, pod).await;
@@ -197,7 +196,8 @@ async fn a_pod_that_is_at_its_end_is_waited_for_whoever_deletes_its_job() {
         if is_first {
             pods.delete(&pod, &DeleteParams::default()).await.unwrap();
         } else {
-            decoys(&bench, &job).await;
+            let uid = jobs(&bench).get(&job).await.unwrap().metadata.uid;
+            decoys(&bench, &json!({"batch.kubernetes.io/controller-uid": uid})).await;
             jobs(&bench).delete(&job, &background).await.unwrap();
             check_stopping(&bench, run, &pod).await;
         }
@@ -220,7 +220,7 @@ async fn a_pod_that_is_at_its_end_is_waited_for_whoever_deletes_its_job() {
     operator.stop().await.unwrap();
 }
 
-/// Its pods have none of the labels that the server gives those of others.
+/// Its pods have none of the labels that the server gives those of others, and more than a page of others have the same.
 #[tokio::test]
 async fn a_job_that_chooses_its_pods_itself_is_waited_for_and_heard_as_any() {
     let procedures = "  - name: sweep
@@ -242,16 +242,21 @@ async fn a_job_that_chooses_its_pods_itself_is_waited_for_and_heard_as_any() {
     begin(&bench, "WebSweep", "chosen", json!({})).await;
     let job = wait_job(&bench, "WebSweep", "chosen", "all", 1).await;
     let pod = pod_with(&bench, "mine=chosen-1").await;
-    jobs(&bench)
-        .delete(&job, &DeleteParams::background())
-        .await
-        .unwrap();
-    check_stopping(&bench, "chosen", &pod).await;
+    // While nobody looks, the label goes, too, that it is found by.
+    signal(&operator, "-STOP").await;
+    let background = DeleteParams::background();
+    jobs(&bench).delete(&job, &background).await.unwrap();
     let pods = bench.api("", "v1", "Pod", "pods");
+    let unnamed = json!({"metadata": {"labels": {"mine": null}}});
+    let merge = Patch::Merge(unnamed);
+    pods.patch(&pod, &Default::default(), &merge).await.unwrap();
+    signal(&operator, "-CONT").await;
+    check_stopping(&bench, "chosen", &pod).await;
     let now = DeleteParams::default().grace_period(0);
     pods.delete(&pod, &now).await.unwrap();
     wait_job(&bench, "WebSweep", "chosen", "all", 2).await;
     let pod = pod_with(&bench, "mine=chosen-2").await;
+    decoys(&bench, &json!({"mine": "chosen-2"})).await;
     end(&bench, &pod, "Succeeded", "all of it").await;
     let ended = wait_phase(&bench, "WebSweep", "chosen", "Succeeded").await;
     assert_eq!(ended["status"]["result"], "all of it", "{ended}");

@@ -136,16 +136,8 @@ pub(super) async fn words_of(
     let Some(pods) = JobPods::of(job) else {
         return Ok(None);
     };
-    let pods = pods.list(client).await?;
-    let mut words = pods.into_iter().rev().filter_map(|pod| {
-        let words = if has_succeeded {
-            said_at_end(&pod)
-        } else {
-            last_words(&pod)
-        };
-        Some((words?, pod))
-    });
-    Ok(words.next())
+    let said = if has_succeeded { said_at_end } else { last_words };
+    pods.last(client, said).await
 }
 
 /// The message of the last container that has one, of a pod that has succeeded.

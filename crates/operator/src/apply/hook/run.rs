@@ -389,26 +389,22 @@ impl Applier {
     /// What a failed pod, or the pods of a failed job, said at their end, if they are still there, and it is known what is secret in
     /// that; else a sentence instead.
     async fn known_words(&self, run: &Run<'_>, terms: Terms<'_>, object: &DynamicObject) -> Option<String> {
-        let pods = self.pods_of_hook(run, object).await;
-        let mut newest_first = pods.into_iter().rev();
-        let (words, pod) = newest_first.find_map(|pod| Some((last_words(&pod)?, pod)))?;
+        let (words, pod) = self.words_of_pods(run, object).await?;
         let is_known = self.learn_secrets(terms, object, &pod).await;
         Some(if is_known { words } else { UNSHOWN.to_owned() })
     }
 
-    /// A pod of a hook, or those of its job.
-    async fn pods_of_hook(&self, run: &Run<'_>, object: &DynamicObject) -> Vec<Pod> {
+    /// What the pod of a hook, or the last one of its job, said at its end.
+    async fn words_of_pods(&self, run: &Run<'_>, object: &DynamicObject) -> Option<(String, Pod)> {
         if run.id.kind == "Pod" {
             // As text, which pods are read from otherwise: what reads all their fields from values as well takes 400 kB.
-            let pod = serde_json::to_string(object).and_then(|text| serde_json::from_str(&text));
-            return pod.into_iter().collect();
+            let pod: Pod = serde_json::from_str(&serde_json::to_string(object).ok()?).ok()?;
+            return Some((last_words(&pod)?, pod));
         }
-        let Some(pods) = JobPods::of(object) else {
-            return Vec::new();
-        };
-        pods.list(&self.client).await.unwrap_or_else(|error| {
+        let last = JobPods::of(object)?.last(&self.client, last_words).await;
+        last.unwrap_or_else(|error| {
             tracing::debug!(object = %run.id, %error, "the pods of a failed hook can't be read");
-            Vec::new()
+            None
         })
     }
 }
