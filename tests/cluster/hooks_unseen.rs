@@ -1,8 +1,10 @@
 //! Hooks whose requests are refused or have no answer.
 
+use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use steersman_testkit::cluster::Fault;
 
+use crate::bench::wait_until;
 use crate::faults::lane::Lane;
 use crate::hooks::finish_job_of;
 use crate::hooks_made::{making, written_and_deleted};
@@ -124,5 +126,36 @@ async fn another_spec_counts_where_the_hook_after_the_awaited_one_can_t_be_made(
     bench.wait("the failure", &bench.webs(), "shop", failed).await;
     bench.apply_web("shop", json!({"message": "plain"})).await;
     bench.wait_revision("shop", 3).await;
+    lane.stop().await;
+}
+
+/// Nothing is watched yet of which it is, so that nothing tells of its end.
+#[tokio::test]
+async fn one_that_is_deleted_before_anybody_looks_has_failed() {
+    let Some(lane) = Lane::new("deleted_before_anybody_looks").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    bench.add_template("jobs.yaml", JOBS);
+    // The first look is whether it is there already.
+    let look = Fault::on("get", "jobs").name("shop-up-job").nth(2).hold();
+    let look = lane.proxy.inject(look);
+    lane.start().await;
+    bench
+        .apply_web("shop", json!({"jobs": [{"name": "up", "on": "pre-install"}]}))
+        .await;
+    wait_until("the look", || lane.proxy.struck(look) == 1).await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let at_once = DeleteParams::background();
+    jobs.delete("shop-up-job", &at_once).await.unwrap();
+    bench.wait_gone(&jobs, "shop-up-job").await;
+    lane.proxy.take_back(look);
+    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert!(
+        message.contains("it was deleted before its end was seen"),
+        "{message}"
+    );
+    let config = bench.config_maps().get_opt("shop-config").await.unwrap();
+    assert!(config.is_none(), "nothing comes behind it");
     lane.stop().await;
 }

@@ -10,8 +10,8 @@ use super::known::is_older;
 use super::{Dependents, End, LiveObject};
 use crate::status::Health;
 
-/// Why what was waited for until its end has none.
-const DELETED: &str = "it was deleted before its end";
+/// Why what was waited for until its end has failed, where nobody has seen that end.
+pub const DELETED: &str = "it was deleted before its end was seen";
 
 /// Until when an object is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,8 @@ pub(super) struct Awaited {
     version: Option<u64>,
     until: Until,
     is_over: bool,
-    /// Why it has failed, as its last state says: it may be gone when it is looked at.
-    failure: Option<String>,
+    /// How it has ended, or why it has failed, as its last state says: it may be gone when it is looked at.
+    outcome: Option<Result<(), String>>,
     /// Which list was the last one to begin when it was seen, or when the wait began.
     pub(super) list: u64,
 }
@@ -47,7 +47,7 @@ impl Dependents {
             version: version(seen),
             until,
             is_over: false,
-            failure: None,
+            outcome: None,
             list: 0,
         };
         self.lock().known.expect(owner, awaited);
@@ -64,9 +64,9 @@ impl Dependents {
         state.known.awaited(owner).is_none_or(|awaited| awaited.is_over)
     }
 
-    /// Why what the owner waits for has failed, if a watch has told that.
-    pub fn failure(&self, owner: &str) -> Option<String> {
-        self.lock().known.awaited(owner)?.failure.clone()
+    /// How what the owner waits for has ended, or why it has failed, if a watch has told that.
+    pub fn outcome(&self, owner: &str) -> Option<Result<(), String>> {
+        self.lock().known.awaited(owner)?.outcome.clone()
     }
 
     /// Whether there is somebody to wake for an owner.
@@ -80,13 +80,16 @@ impl Awaited {
     pub(super) fn is_over_with(&mut self, new: &LiveObject, version: Option<u64>) -> bool {
         let has_ended = new.end != End::Open;
         let is_same = self.uid.as_deref() == Some(new.uid.as_str());
-        if let (true, Some(Health::Failed(reason))) = (is_same && has_ended, &new.health) {
-            self.failure = Some(reason.clone());
+        if is_same && has_ended {
+            self.outcome = Some(match &new.health {
+                Some(Health::Failed(reason)) => Err(reason.clone()),
+                _ => Ok(()),
+            });
         }
         let is_it = !is_same || (self.until == Until::Ended && (has_ended || new.deleting));
         let is_over = is_it && self.is_over_without(version);
         if is_over && self.until == Until::Ended && !has_ended && is_same {
-            self.failure = Some(DELETED.to_owned());
+            self.outcome = Some(Err(DELETED.to_owned()));
         }
         is_over
     }
@@ -96,7 +99,7 @@ impl Awaited {
         let is_over = self.is_over_without(version);
         // Its end would have been told before.
         if is_over && self.until == Until::Ended {
-            self.failure = Some(DELETED.to_owned());
+            self.outcome = Some(Err(DELETED.to_owned()));
         }
         is_over
     }
@@ -177,7 +180,7 @@ mod tests {
             version: Some(7),
             until,
             is_over: false,
-            failure: None,
+            outcome: None,
             list: 0,
         };
         known.expect("owner", awaited);
@@ -220,6 +223,21 @@ mod tests {
         let list = known.begin_list(Instant::now());
         known.end_list(&scope(), list);
         assert_eq!(woken.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn how_it_has_ended_is_told_when_it_is_gone() {
+        let outcome = |known: &Known| known.awaited("owner").unwrap().outcome.clone();
+        let (mut known, _) = waiting(Until::Ended);
+        known.has_changed(("owner", &job("migrate")), &ended("uid", 8), None);
+        known.lose("owner", &job("migrate"), Some(9));
+        assert_eq!(outcome(&known), Some(Ok(())));
+        let (mut known, _) = waiting(Until::Ended);
+        known.lose("owner", &job("migrate"), Some(9));
+        assert_eq!(outcome(&known), Some(Err(DELETED.to_owned())));
+        let (mut known, _) = waiting(Until::Ended);
+        known.end_waits(&scope());
+        assert_eq!(outcome(&known), None, "nobody has seen it");
     }
 
     #[test]

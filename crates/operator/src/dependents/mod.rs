@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub use awaited::Until;
+pub use awaited::{DELETED, Until};
 use excerpt::Room;
 pub use excerpt::{Excerpt, Excerpts};
 pub use expired::End;

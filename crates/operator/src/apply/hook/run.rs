@@ -23,7 +23,7 @@ use crate::apply::applier::Applier;
 use crate::apply::ownership::{Deletion, PruneError, with_finalizers};
 use crate::apply::repair::schema::mend;
 use crate::apply::request::{Existing, apply_new};
-use crate::dependents::Until;
+use crate::dependents::{DELETED, Until};
 use crate::job_pods::JobPods;
 use crate::release::{HistoryError, HookRecord, Journal, has_come_to, is_of_undone};
 use crate::status::LearningRedactor;
@@ -311,11 +311,14 @@ impl Applier {
             }
             let found = api.get_opt(&run.id.name).await;
             let found = found.map_err(|error| run.unseen(term, error.into()))?;
-            // A job with a time to live may be gone when it is done, and its name another's.
+            // It may be gone when it is done, and its name another's.
             let Some(object) = found.filter(|found| found.metadata.uid == seen.uid) else {
-                return match self.dependents.failure(&owner.uid) {
-                    Some(reason) => Err(run.ended_with(self.in_its_words(run, terms, None, reason).await)),
-                    None => Ok(()),
+                return match self.dependents.outcome(&owner.uid) {
+                    Some(Err(reason)) => {
+                        Err(run.ended_with(self.in_its_words(run, terms, None, reason).await))
+                    }
+                    None if !run.goes_by_itself() => Err(run.ended_with(DELETED.to_owned())),
+                    _ => Ok(()),
                 };
             };
             match progress(&run.id.kind, &object.metadata, &object.data) {
@@ -413,6 +416,14 @@ impl Run<'_> {
     /// Whether the object goes with its release.
     pub(in crate::apply) fn is_to_go(&self) -> bool {
         !self.object.is_kept() && !self.is_definition()
+    }
+
+    /// Whether it is gone some time after its end, which nobody need have seen.
+    fn goes_by_itself(&self) -> bool {
+        self.object
+            .value
+            .pointer("/spec/ttlSecondsAfterFinished")
+            .is_some()
     }
 
     /// Whether it defines a kind, whose objects would go with it.
