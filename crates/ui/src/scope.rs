@@ -7,7 +7,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use steersman_cluster::discovery::Resource;
 
 /// So many namespaces are asked about where nobody has named them.
-const MOST_ASKED: u32 = 500;
+const MOST_ASKED: u32 = 2000;
 /// Each namespace is a watch of each kind.
 const MOST_WATCHED: usize = 100;
 const AT_ONCE: usize = 8;
