@@ -15,7 +15,7 @@ use super::undeploy::{End, NAMED, UndeployError};
 const REASON: &str = "its owner is gone, and the garbage collector has yet to delete it";
 
 /// Not looked at: nothing owns events, and there are thousands. They are in two groups.
-fn may_be_owned(resource: &&Resource) -> bool {
+fn may_be_owned(resource: &Resource) -> bool {
     let api = &resource.api;
     api.kind != "Event" || !["", "events.k8s.io"].contains(&api.group.as_str())
 }
@@ -33,7 +33,7 @@ impl Deployer<'_> {
             return Ok(());
         }
         let served = self.discovery.served().await.map_err(DeployError::from)?;
-        let all = served.kinds().filter(may_be_owned);
+        let all = served.kinds().filter(|resource| may_be_owned(resource));
         let (mut places, mut left): (Vec<&Resource>, Vec<Orphan>) = (Vec::new(), Vec::new());
         let owners = self.owners(kinds, &served).await?;
         for resource in all {
