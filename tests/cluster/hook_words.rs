@@ -1,12 +1,15 @@
-//! What hooks say, of Secrets that nobody but they have anything of.
+//! What hooks say, of Secrets that nobody but they have anything of, and what becomes of their pods.
+
+use std::time::Duration;
 
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
-use serde_json::json;
+use serde_json::{Value, json};
 use steersman_testkit::cluster::OperatorProcess;
 
 use crate::bench::{Bench, condition};
 use crate::masking::end_hook;
+use crate::procedures::pod_of;
 
 const HOOK: &str = r#"
 apiVersion: batch/v1
@@ -230,5 +233,39 @@ async fn a_hook_whose_job_is_deleted_before_its_end_has_failed() {
     assert!(message.contains("it was deleted before its end"), "{message}");
     let config = bench.config_maps().get_opt("shop-config").await.unwrap();
     assert!(config.is_none(), "nothing comes behind it");
+    operator.stop().await.unwrap();
+}
+
+/// Its pod has yet to end, and nobody but the kubelet says when it has.
+#[tokio::test]
+async fn a_hook_begins_beside_no_pod_of_the_one_before_it() {
+    let Some(bench) = Bench::with_kind("hook_pods").await else {
+        return;
+    };
+    let on_a_node = HOOK.replace(
+        "restartPolicy: Never",
+        "restartPolicy: Never\n      nodeName: nowhere",
+    );
+    bench.add_template("before.yaml", &on_a_node);
+    put(&bench, OLD).await;
+    let operator = bench.operator_with(&["--hook-timeout=3s"]).await;
+    begin(&bench, "one").await;
+    let pod = pod_of(&bench, "shop-before").await;
+    bench.wait_failed("shop", "ReleaseFailed").await;
+    // Another one is wanted in its place.
+    bench.apply_web("shop", json!({"message": "two"})).await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let going = |job: &Value| job.pointer("/metadata/deletionTimestamp").map(|_| ());
+    bench.wait("its deletion", &jobs, "shop-before", going).await;
+    let first = jobs.get("shop-before").await.unwrap().metadata.uid;
+    let pods = bench.api("", "v1", "Pod", "pods");
+    let ending = |pod: &Value| pod.pointer("/metadata/deletionTimestamp").map(|_| ());
+    bench.wait("the end of its pod", &pods, &pod, ending).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(jobs.get("shop-before").await.unwrap().metadata.uid, first);
+    let at_once = DeleteParams::default().grace_period(0);
+    pods.delete(&pod, &at_once).await.unwrap();
+    begin(&bench, "two").await;
+    assert_ne!(jobs.get("shop-before").await.unwrap().metadata.uid, first);
     operator.stop().await.unwrap();
 }

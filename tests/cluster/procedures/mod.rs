@@ -171,7 +171,7 @@ pub(crate) async fn wait_phase(bench: &Bench, kind: &str, run: &str, phase: &str
 }
 
 /// Waits for the pod of a Job, and gives its name.
-async fn pod_of(bench: &Bench, job: &str) -> String {
+pub(crate) async fn pod_of(bench: &Bench, job: &str) -> String {
     pod_with(bench, &format!("batch.kubernetes.io/job-name={job}")).await
 }
 

@@ -340,7 +340,7 @@ impl Applier {
         let deletion = if run.object.is_kept() {
             Ok(Deletion::Kept)
         } else {
-            self.delete(owner, &run.id).await
+            self.delete_with_pods(owner, &run.id).await
         };
         match deletion.map_err(|source| run.delete_failed(source))? {
             Deletion::NotOurs(reason) => {
@@ -526,7 +526,7 @@ impl Applier {
         }
         self.dependents.note_going(&owner.uid, &run.id);
         for pause in CLEAN_UP_PAUSES.map(Some).into_iter().chain([None]) {
-            let error = match self.delete(owner, &run.id).await {
+            let error = match self.delete_with_pods(owner, &run.id).await {
                 Ok(Deletion::NotOurs(reason)) => {
                     tracing::warn!(object = %run.id, %reason, "hook left in place");
                     return;

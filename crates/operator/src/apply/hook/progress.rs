@@ -1,5 +1,6 @@
 //! How far a hook is, and how it has ended.
 
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
@@ -70,6 +71,9 @@ pub(in crate::apply) fn progress(kind: &str, metadata: &ObjectMeta, object: &Val
     };
     if kind == "Pod" {
         return match text("/status/phase") {
+            "Succeeded" if has_ended_by_deletion(metadata, object) => {
+                Progress::Failed("it was deleted before its end".to_owned())
+            }
             "Succeeded" => Progress::Done,
             "Failed" => Progress::Failed(said([text("/status/reason"), text("/status/message")], ": ")),
             "" => Progress::Running("not started".to_owned()),
@@ -89,6 +93,24 @@ pub(in crate::apply) fn progress(kind: &str, metadata: &ObjectMeta, object: &Val
         .and_then(Value::as_i64)
         .unwrap_or_default();
     Progress::Running(format!("{active} pods active"))
+}
+
+/// Whether a container of a pod has ended when somebody had asked for the pod's deletion: it need not have done its work.
+fn has_ended_by_deletion(pod: &ObjectMeta, object: &Value) -> bool {
+    let Some(deadline) = &pod.deletion_timestamp else {
+        return false;
+    };
+    let grace = SignedDuration::from_secs(pod.deletion_grace_period_seconds.unwrap_or_default());
+    let asked = deadline.0.checked_sub(grace).unwrap_or(deadline.0);
+    let containers = object
+        .pointer("/status/containerStatuses")
+        .and_then(Value::as_array);
+    let ends = containers.into_iter().flatten().filter_map(|container| {
+        let finished = container.pointer("/state/terminated/finishedAt")?.as_str()?;
+        finished.parse::<Timestamp>().ok()
+    });
+    // Where no end is told, nobody knows when it was.
+    ends.max().is_none_or(|end| end >= asked)
 }
 
 /// How a Job has ended, as its conditions say: with success, or why not. `None` before that.
@@ -112,6 +134,7 @@ pub(super) fn said(words: [&str; 2], between: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use serde_json::json;
 
     use super::*;
@@ -129,6 +152,30 @@ mod tests {
         assert_eq!(pod(both), failed("Evicted: no room"));
         assert_eq!(said(["", "container a ended"], "; "), "container a ended");
         assert_eq!(said(["late", ""], "; "), "late");
+    }
+
+    #[test]
+    fn a_pod_that_has_ended_as_it_was_deleted_has_not_done_its_work() {
+        let deleted = ObjectMeta {
+            deletion_timestamp: Some(Time("2026-01-01T00:00:30Z".parse().unwrap())),
+            deletion_grace_period_seconds: Some(30),
+            ..ObjectMeta::default()
+        };
+        let ended = |pod: &ObjectMeta, at: Value| {
+            let containers = json!([{"state": {"terminated": {"exitCode": 0, "finishedAt": at}}}]);
+            progress(
+                "Pod",
+                pod,
+                &json!({"status": {"phase": "Succeeded", "containerStatuses": containers}}),
+            )
+        };
+        let before = json!("2025-12-31T23:59:59Z");
+        let after = json!("2026-01-01T00:00:01Z");
+        let failed = Progress::Failed("it was deleted before its end".to_owned());
+        assert_eq!(ended(&deleted, before), Progress::Done);
+        assert_eq!(ended(&deleted, after.clone()), failed);
+        assert_eq!(ended(&deleted, Value::Null), failed);
+        assert_eq!(ended(&ObjectMeta::default(), after), Progress::Done);
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl Applier {
         };
         let mut is_kept = false;
         if is_to_go && !run.is_definition() {
-            let deletion = self.delete(owner, &run.id).await;
+            let deletion = self.delete_with_pods(owner, &run.id).await;
             is_kept = deletion.map_err(|source| run.delete_failed(source))? == Deletion::Kept;
             if !is_kept {
                 self.wait_gone(owner, run, term).await?;

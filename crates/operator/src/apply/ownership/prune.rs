@@ -112,7 +112,22 @@ impl Applier {
     /// # Errors
     /// The object can't be read or deleted.
     pub async fn delete(&self, owner: &Owner, id: &ObjectId) -> Result<Deletion, PruneError> {
-        self.delete_unless_applied(owner, id, &BTreeSet::new()).await
+        let applied = BTreeSet::new();
+        self.delete_as(owner, id, &applied, PropagationPolicy::Background)
+            .await
+    }
+
+    /// As [`Applier::delete`], but a Job is there until its pods have ended: what comes in its place begins beside none of them.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn delete_with_pods(&self, owner: &Owner, id: &ObjectId) -> Result<Deletion, PruneError> {
+        let policy = if (id.group.as_str(), id.kind.as_str()) == ("batch", "Job") {
+            PropagationPolicy::Foreground
+        } else {
+            PropagationPolicy::Background
+        };
+        self.delete_as(owner, id, &BTreeSet::new(), policy).await
     }
 
     /// As [`Applier::delete`], but for objects with the UIDs in `applied`: one object may have several identities, as some
@@ -125,6 +140,17 @@ impl Applier {
         owner: &Owner,
         id: &ObjectId,
         applied: &BTreeSet<String>,
+    ) -> Result<Deletion, PruneError> {
+        self.delete_as(owner, id, applied, PropagationPolicy::Background)
+            .await
+    }
+
+    async fn delete_as(
+        &self,
+        owner: &Owner,
+        id: &ObjectId,
+        applied: &BTreeSet<String>,
+        policy: PropagationPolicy,
     ) -> Result<Deletion, PruneError> {
         let failed = |attempt| {
             move |source| PruneError::Request {
@@ -161,7 +187,7 @@ impl Applier {
                 uid: Some(seen.uid),
                 resource_version: seen.version,
             };
-            match delete(&api, &id.name, preconditions, PropagationPolicy::Background).await {
+            match delete(&api, &id.name, preconditions, policy.clone()).await {
                 Ok(()) => return Ok(Deletion::Accepted),
                 // The object was replaced since the watch showed it; the new one may be ours as well.
                 Err(error) if error.is_other_uid() && is_from_memory => {}
