@@ -2,13 +2,15 @@
 
 use kube::api::{Api, DeleteParams, Patch};
 use serde_json::{Value, json};
+use steersman_testkit::cluster::Fault;
 
 use super::schedules::wait_made;
 use super::{
-    BACKUP, JOB, annotate, begin, end, end_pod, jobs, pod_of, pod_with, released, runs, wait_job, wait_phase,
-    with_procedures,
+    BACKUP, JOB, annotate, begin, end, end_pod, jobs, pod_of, pod_with, put_procedures, released, runs,
+    wait_job, wait_phase, with_procedures,
 };
-use crate::bench::{Bench, condition};
+use crate::bench::{Bench, condition, wait_until};
+use crate::faults::lane::Lane;
 use crate::faults::process::signal;
 
 /// Of a Job that anybody may write to the status of whose pod.
@@ -218,6 +220,32 @@ async fn a_pod_that_is_at_its_end_is_waited_for_whoever_deletes_its_job() {
         wait_phase(&bench, "WebSweep", run, "Cancelled").await;
     }
     operator.stop().await.unwrap();
+}
+
+/// What is said of it is not written then, and nothing has followed from it.
+#[tokio::test]
+async fn a_run_that_somebody_writes_to_as_it_begins_is_carried_out() {
+    let Some(lane) = Lane::new("procedurewritten").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    let procedures = "  - {name: backup, job: procedures/job.yaml}\n";
+    put_procedures(bench, &["WebBackup"], procedures).await;
+    lane.start().await;
+    bench.apply_web("shop", json!({"message": "one"})).await;
+    bench.wait_revision("shop", 1).await;
+    let status = Fault::on("patch", "webbackups/status").name("first");
+    let held = lane.proxy.inject(status.hold());
+    begin(bench, "WebBackup", "first", json!({})).await;
+    wait_until("the first word", || lane.proxy.struck(held) == 1).await;
+    let label = Patch::Merge(json!({"metadata": {"labels": {"team": "shop"}}}));
+    let api = runs(bench, "WebBackup");
+    api.patch("first", &Default::default(), &label).await.unwrap();
+    lane.proxy.take_back(held);
+    let job = wait_job(bench, "WebBackup", "first", "job", 1).await;
+    end_pod(bench, &job, "Succeeded", "").await;
+    wait_phase(bench, "WebBackup", "first", "Succeeded").await;
+    lane.stop().await;
 }
 
 /// Its pods have none of the labels that the server gives those of others, and more than a page of others have the same.

@@ -16,40 +16,50 @@ pub struct ProcedureCache {
 /// The records that may stand in the status of a run, as the operator has written them: an older one was put back by somebody.
 /// Empty where that is not known.
 #[derive(Debug, Default)]
-pub(super) struct Written(Vec<ProcedureRecord>);
+pub(super) struct Written {
+    /// The last one that is known to have stood there.
+    taken: Option<ProcedureRecord>,
+    /// Later ones, which the server may have taken or not. Nothing has followed from them.
+    open: Vec<ProcedureRecord>,
+}
 
 impl Written {
     /// The server has taken it, so none before it counts.
     pub(super) fn is(&mut self, record: &ProcedureRecord) {
-        self.0.clear();
-        self.0.push(record.clone());
+        self.open.clear();
+        self.taken = Some(record.clone());
     }
 
-    /// The server has not answered: it may have taken it.
+    /// The server has not said that it has taken it, and may have.
     pub(super) fn may_be(&mut self, record: &ProcedureRecord) {
-        if self.0.len() < MOST_OPEN {
-            self.0.push(record.clone());
+        if self.open.len() < MOST_OPEN {
+            self.open.push(record.clone());
         } else {
-            self.0.clear();
+            *self = Self::default();
         }
+    }
+
+    /// It stands there, as far as that is read. One that was written after it may come yet.
+    pub(super) fn is_found(&mut self, record: &ProcedureRecord) {
+        self.taken = Some(record.clone());
     }
 
     /// Whether it has begun a step.
     pub(super) fn was_begun(&self) -> bool {
-        self.0.iter().any(|record| !record.steps.is_empty())
+        self.taken.as_ref().is_some_and(|record| !record.steps.is_empty())
     }
 
     /// Whether it has, and has not come to its end.
     pub(super) fn is_under_way(&self) -> bool {
-        let last = self.0.last();
-        last.is_some_and(|record| !record.steps.is_empty() && record.ended.is_none())
+        let last = self.open.last().or(self.taken.as_ref());
+        self.was_begun() && last.is_some_and(|record| record.ended.is_none())
     }
 
     pub(super) fn is_known(&self) -> bool {
-        !self.0.is_empty()
+        self.taken.is_some() || !self.open.is_empty()
     }
 
     pub(super) fn has(&self, record: &ProcedureRecord) -> bool {
-        self.0.contains(record)
+        self.taken.iter().chain(&self.open).any(|known| known == record)
     }
 }

@@ -34,6 +34,7 @@ impl ProcedureReconciler {
             return Ok(());
         }
         if session.records.has(&record) {
+            session.records.is_found(&record);
             return Ok(());
         }
         if session.records.is_known() {
@@ -46,10 +47,10 @@ impl ProcedureReconciler {
                 return Err(StepError::lost());
             };
             session.accept(found);
-            session.record = self.record_of(&session.run).await;
-            let is_known = |record: &ProcedureRecord| session.records.has(record);
-            if !session.record.as_ref().is_some_and(is_known) {
-                session.record = None;
+            let record = self.record_of(&session.run).await;
+            session.record = record.filter(|record| session.records.has(record));
+            if let Some(record) = &session.record {
+                session.records.is_found(record);
             }
             return Ok(());
         }
