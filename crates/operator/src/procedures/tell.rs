@@ -15,6 +15,9 @@ use super::resource_status::{shown, with_request, with_shown};
 use super::session::Session;
 use crate::status::{EventReason, write_status};
 
+/// So many writes of others may come in between.
+const MOST_CONFLICTS: usize = 8;
+
 impl ProcedureReconciler {
     /// Writes down another state of the record, before anything follows from it.
     pub(super) async fn note(
@@ -109,52 +112,66 @@ impl ProcedureReconciler {
 
     /// Shows in the status of the resource how the run is. A resource that is gone needs none.
     pub(super) async fn show_in_resource(&self, session: &mut Session) -> Result<(), StepError> {
-        let (Some(resource), Some(record)) = (&session.resource, &session.record) else {
-            return Ok(());
-        };
-        let phase = Phase::of(Some(record), &self.procedure);
-        let procedure = &self.procedure.name;
-        let shown = shown(&session.run, record, (procedure, phase), &resource.metadata);
-        let current = resource.data.get("status").unwrap_or(&Value::Null);
-        match with_shown(current, procedure, shown) {
-            Some(next) => self.write_in_resource(session, &next).await,
-            None => Ok(()),
-        }
+        self.write_in_resource(session, |session, resource| {
+            let record = session.record.as_ref()?;
+            let phase = Phase::of(Some(record), &self.procedure);
+            let procedure = &self.procedure.name;
+            let shown = shown(&session.run, record, (procedure, phase), &resource.metadata);
+            let current = resource.data.get("status").unwrap_or(&Value::Null);
+            with_shown(current, procedure, shown)
+        })
+        .await
     }
 
     /// Notes in the status of the resource which request a run was made for, before it is begun.
     pub(super) async fn note_request(&self, session: &mut Session) -> Result<(), StepError> {
-        let resource = session.resource.as_ref();
-        let of = (&session.run, self.procedure.name.as_str());
-        match resource.and_then(|resource| with_request(resource, of)) {
-            Some(next) => self.write_in_resource(session, &next).await,
-            None => Ok(()),
-        }
+        let procedure = self.procedure.name.as_str();
+        self.write_in_resource(session, |session, resource| {
+            with_request(resource, (&session.run, procedure))
+        })
+        .await
     }
 
-    async fn write_in_resource(&self, session: &mut Session, next: &Value) -> Result<(), StepError> {
-        let Some(resource) = &session.resource else {
-            return Ok(());
-        };
-        let (Some(name), Some(uid)) = (&resource.metadata.name, &resource.metadata.uid) else {
-            return Ok(());
-        };
-        let current = resource.data.get("status").unwrap_or(&Value::Null);
+    /// Writes the status of the resource, where `next` gives another one for it. Another run may write it at the same time, and
+    /// what that has said stays.
+    async fn write_in_resource(
+        &self,
+        session: &mut Session,
+        next: impl Fn(&Session, &DynamicObject) -> Option<Value>,
+    ) -> Result<(), StepError> {
         let client = self.releases.client();
         let resources: Api<DynamicObject> = self.resource.objects(client, session.run.namespace.as_deref());
-        match write_status(&resources, name, (uid, None), current, next).await {
-            Err(error) if !error.0.is_not_found() && !error.0.is_other_uid() => Err(StepError::Request {
-                attempt: "write the status of",
-                what: self.resource_words(name),
-                source: error.0,
-            }),
-            written => {
-                // What is shown next is compared with this.
-                if let Ok(Some(written)) = written {
-                    session.resource = Some(written);
+        let mut tries = 0;
+        loop {
+            let Some(resource) = &session.resource else {
+                return Ok(());
+            };
+            let (Some(name), Some(uid)) = (&resource.metadata.name, &resource.metadata.uid) else {
+                return Ok(());
+            };
+            let Some(next) = next(session, resource) else {
+                return Ok(());
+            };
+            let current = resource.data.get("status").unwrap_or(&Value::Null);
+            let at = (uid.as_str(), resource.metadata.resource_version.as_deref());
+            match write_status(&resources, name, at, current, &next).await {
+                Ok(written) => {
+                    // What is shown next is compared with this.
+                    session.resource = written.or(session.resource.take());
+                    return Ok(());
                 }
-                Ok(())
+                Err(error) if error.0.is_not_found() || error.0.is_other_uid() => return Ok(()),
+                Err(error) if error.0.is_conflict() && tries < MOST_CONFLICTS => tries += 1,
+                Err(error) => {
+                    return Err(StepError::Request {
+                        attempt: "write the status of",
+                        what: self.resource_words(name),
+                        source: error.0,
+                    });
+                }
             }
+            session.resource = None;
+            self.find_resource(session).await?;
         }
     }
 
