@@ -108,7 +108,7 @@ pub(crate) enum PodsLeft {
     None,
     /// All that are there were told to end.
     Ending,
-    /// One was not.
+    /// One was not told to end.
     Some,
 }
 
