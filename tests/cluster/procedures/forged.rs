@@ -168,7 +168,7 @@ async fn the_last_steps_follow_on_what_the_operator_has_begun_alone_and_once() {
 
 #[tokio::test]
 async fn a_paused_resource_has_no_next_step_carried_out_and_loses_none() {
-    let procedures = format!("{}    timeout: 4s\n", restore());
+    let procedures = format!("{}    timeout: 15s\n", restore());
     let Some(bench) = with_procedures("procedurepaused", &[KIND], &procedures).await else {
         return;
     };
@@ -182,7 +182,7 @@ async fn a_paused_resource_has_no_next_step_carried_out_and_loses_none() {
         })
         .await;
     end_pod(&bench, &copy, "Succeeded", "").await;
-    tokio::time::sleep(std::time::Duration::from_secs(6)).await;
+    tokio::time::sleep(std::time::Duration::from_secs(16)).await;
     let made = jobs(&bench).list(&Default::default()).await.unwrap().items.len();
     assert_eq!(made, 1);
     let patch = json!({"metadata": {"annotations": {"steersman.dev/pause": null}}});
