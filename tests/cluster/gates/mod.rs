@@ -35,7 +35,7 @@ fn part(name: &str) -> String {
 }
 
 /// A bench whose chart has these parts, and whose entry has these lines besides.
-async fn site(test: &str, parts: &[&str], entry: &str) -> Option<Bench> {
+pub(crate) async fn site(test: &str, parts: &[&str], entry: &str) -> Option<Bench> {
     let bench = Bench::with_kind(test).await?;
     bench.remove_templates();
     for name in parts {
@@ -49,7 +49,7 @@ async fn site(test: &str, parts: &[&str], entry: &str) -> Option<Bench> {
 }
 
 /// The stages of a site with these parts.
-fn stages(parts: &[&str]) -> String {
+pub(crate) fn stages(parts: &[&str]) -> String {
     let mut entry = "  stages:\n".to_owned();
     for name in parts {
         let _ = writeln!(
@@ -105,7 +105,7 @@ async fn is_there(bench: &Bench, ingress: &str) -> bool {
 }
 
 /// Waits until the condition has this reason, and gives its message.
-async fn wait_reason(bench: &Bench, web: &str, kind: &str, reason: &str) -> String {
+pub(crate) async fn wait_reason(bench: &Bench, web: &str, kind: &str, reason: &str) -> String {
     let what = format!("{kind} because of {reason}");
     bench
         .wait(&what, &bench.webs(), web, |web| {
@@ -126,7 +126,7 @@ fn shown_stages(web: &Value) -> String {
 }
 
 /// Waits until the status says this of stages.
-async fn wait_stages(bench: &Bench, web: &str, expect: &str) -> Value {
+pub(crate) async fn wait_stages(bench: &Bench, web: &str, expect: &str) -> Value {
     bench
         .wait(&format!("stages {expect}"), &bench.webs(), web, |web| {
             (shown_stages(web) == expect).then(|| web.clone())

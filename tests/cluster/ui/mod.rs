@@ -9,6 +9,7 @@ mod many;
 mod pictures;
 mod release;
 mod seen;
+mod stages;
 mod tokens;
 
 use std::io::{BufRead as _, BufReader};
