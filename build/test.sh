@@ -2,6 +2,8 @@
 # Everything that must hold before a change lands, quickest first. `make test` and CI call it.
 #
 #   build/test.sh --quick     format, lints, and the tests that need no control plane: `make quick`
+#
+#   TEST_MINUTES    so long it may take: tests on the control plane that have not ended by then are left out, which is said
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . build/progress.sh
@@ -15,7 +17,28 @@ clean_up() {
     rm -rf "$scratch"
 }
 trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
+trap 'tell_stopped >&2; exit 130' INT TERM HUP
+
+# Where it is stopped, the last lines may be all that is left: which step it was, and what tests have not ended.
+tell_stopped() {
+    printf '\n== stopped after %d s, in: %s\n' "$SECONDS" "${step_name:-}"
+    cat "$scratch/steps" 2>/dev/null || true
+    [ ! -s "$scratch/cluster" ] || tell_tests "$scratch/cluster"
+}
+
+# tell_tests LOG: what has become of the tests of a run that was stopped
+tell_tests() {
+    awk '
+        /^running / { of += $2 }
+        / has been running for over / { long[$2] }
+        /^test .* \.\.\. / { delete long[$2] }
+        /^test .* \.\.\. ok$/ { passed++ }
+        /^test .* \.\.\. FAILED$/ { print "failed on the control plane: " $2 }
+        END {
+            for (name in long) print "has run for more than 60 s: " name
+            print "passed on the control plane: " passed + 0 " of " of + 0
+        }' "$1"
+}
 
 # step NAME TITLE: ends the step before
 step() {
@@ -28,6 +51,7 @@ end_step() {
     [ -n "${step_name:-}" ] || return 0
     remember "$run/$step_name" "$((SECONDS - step_started))"
     printf '== %d s\n' "$((SECONDS - step_started))"
+    echo "$step_name: $((SECONDS - step_started)) s" >>"$scratch/steps"
 }
 
 format() {
@@ -104,12 +128,32 @@ export KUBEBUILDER_ASSETS
 step chart "example chart, judged by Helm"
 HELM="$KUBEBUILDER_ASSETS/helm" helm-charts/visitors/ci/check.sh
 
+# cluster LOG THREADS OPTION…: runs tests on the control plane, as long as there is time
+cluster() (
+    log=$1 limit=() code=0 runner=
+    trap '[ -z "$runner" ] || kill "$runner" 2>/dev/null; exit 130' TERM
+    if [ -n "${TEST_MINUTES:-}" ]; then
+        left=$((TEST_MINUTES * 60 - SECONDS))
+        limit=(timeout "$((left > 1 ? left : 1))")
+    fi
+    "${limit[@]}" cargo test --locked --workspace --no-fail-fast --test cluster -- --test-threads="$2" "${@:3}" >"$log" 2>&1 &
+    runner=$!
+    wait "$runner" || code=$?
+    [ "$code" -eq 124 ] || exit "$code"
+    # What has failed has not said why.
+    printf '\n== LEFT OUT: %s minutes are over\n' "$TEST_MINUTES" >>"$scratch/left-out"
+    tell_tests "$log" >>"$scratch/left-out"
+    ! grep -q '^test .* FAILED$' "$log"
+)
+
 # What talks to a control plane waits for it most of the time, so more of it runs at once, and beside the rest, which takes
-# as long. Runs of Ansible take all processors, and beside them nothing would be in time: they come last, few at once.
+# as long. Runs of Ansible take all processors, and beside them nothing would be in time: they come later, few at once. What tries
+# each request of a workload takes longest, and comes last.
 step tests "tests"
-cluster=(cargo test --locked --workspace --no-fail-fast --test cluster --)
 ansible=(runs:: run_settings:: roles::tasks:: scaffold::tutorial::)
-"${cluster[@]}" --test-threads=6 "${ansible[@]/#/--skip=}" >"$scratch/cluster" 2>&1 &
+campaigns=(faults::campaign:: faults::claims:: procedures::faults:: public_charts::)
+later=("${ansible[@]}" "${campaigns[@]}")
+cluster "$scratch/cluster" 6 "${later[@]/#/--skip=}" &
 programs=$!
 status=0
 # shellcheck disable=SC2046 # a list of options
@@ -121,8 +165,14 @@ cat "$scratch/cluster"
 
 step ansible "tests that run Ansible"
 cargo test --locked --workspace --test runner -- --test-threads=2 || status=$?
-"${cluster[@]}" --test-threads=2 "${ansible[@]}" || status=$?
+cluster "$scratch/ansible" 2 "${ansible[@]}" || status=$?
+cat "$scratch/ansible"
+
+step campaigns "faults at each request, and public charts"
+cluster "$scratch/campaigns" 6 "${campaigns[@]}" || status=$?
+cat "$scratch/campaigns"
 end_step
+cat "$scratch/left-out" 2>/dev/null || true
 [ "$status" -eq 0 ] || exit "$status"
 
 # The figures come last on the screen. Where one is missing, the tests above have said what they skipped, and why.
@@ -132,5 +182,9 @@ for figure in functions corpus; do
     grep -q "^$figure: " "$scratch/figures" 2>/dev/null || echo "skipped: $figure"
 done
 
+if [ -s "$scratch/left-out" ]; then
+    printf '\n== what was run holds (%d s)\n' "$SECONDS"
+    exit
+fi
 printf '\n== all of it holds (%d s%s)\n' "$SECONDS" "$(last_time test/all)"
 remember test/all "$SECONDS"
