@@ -23,6 +23,10 @@ test: ## Run everything: format, lints, unit tests, corpus, real API server.
 quick: ## Run format, lints, and the tests that need no control plane.
 	@build/test.sh --quick
 
+.PHONY: test-oidc
+test-oidc: ## Run the page behind a proxy that logs people in by OpenID Connect; needs node, npm and curl.
+	@tests/oidc/test.sh
+
 .PHONY: test-node
 test-node: ## Run the operator's image on a real node: kubelet, containerd, pods; needs root and Linux.
 	@build/node.sh

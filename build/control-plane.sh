@@ -9,9 +9,9 @@
 # Sets: `control-plane`, the one above; `demo`, the same without helm, and in the same folder; `registry`: crane, a registry
 # of images and the judge of what is in it; `bundle-judge`: a program of our own around the Operator Framework's libraries,
 # the judge of bundles and catalogs; `kstatus-judge`: one around the library of kstatus, which says whether objects are as they
-# are to be; `cel-judge`: one around cel-go, which says what expressions give; `node`: kubelet, kube-scheduler, containerd with
-# its shim and ctr, for a node on which pods run; `kustomize`: what molecule's scenarios deploy with; `prometheus`, the judge of
-# alerts and dashboards, with promtool; `etcd-3.6` and `etcd-3.7`: etcd with etcdctl and etcdutl, which images for
+# are to be; `cel-judge`: one around cel-go, which says what expressions give; `oauth2-proxy`: what logs people in by OpenID
+# Connect; `node`: kubelet, kube-scheduler, containerd with its shim and ctr, for a node on which pods run; `kustomize`: what
+# molecule's scenarios deploy with; `prometheus`, the judge of alerts and dashboards, with promtool; `etcd-3.6` and `etcd-3.7`: etcd with etcdctl and etcdutl, which images for
 # examples/etcd are made of.
 #
 # KUBEBUILDER_ASSETS: a folder that is used as it is when it has all programs of the control plane. For the demo, what a folder
@@ -49,6 +49,11 @@ case $set_name in
         modules=$here/prometheus
         pins=$modules/go.mod
         minutes="2 to 5" ;;
+    oauth2-proxy)
+        programs=oauth2-proxy
+        modules=$here/oauth2-proxy
+        pins=$modules/go.mod
+        minutes="1 to 3" ;;
     registry)
         programs=crane
         modules=$here/registry
@@ -87,6 +92,7 @@ case $set_name in
     registry) version=$crane_version ;;
     etcd-*) version=$(pinned go.etcd.io/etcd/server/v3 "$modules/go.mod") ;;
     prometheus) version=$(pinned github.com/prometheus/prometheus "$modules/go.mod") ;;
+    oauth2-proxy) version=$(pinned github.com/oauth2-proxy/oauth2-proxy/v7 "$modules/go.mod") ;;
     kustomize) version=$(pinned sigs.k8s.io/kustomize/kustomize/v5 "$here/kustomize/go.mod") ;;
     bundle-judge) version=$(pinned github.com/operator-framework/api "$here/bundle-judge/go.mod") ;;
     cel-judge) version=$(pinned github.com/google/cel-go "$here/cel-judge/go.mod") ;;
@@ -117,6 +123,7 @@ package_of() {
         helm) echo helm.sh/helm/v4/cmd/helm ;;
         crane) echo github.com/google/go-containerregistry/cmd/crane ;;
         kustomize) echo sigs.k8s.io/kustomize/kustomize/v5 ;;
+        oauth2-proxy) echo github.com/oauth2-proxy/oauth2-proxy/v7 ;;
         prometheus | promtool) echo "github.com/prometheus/prometheus/cmd/$1" ;;
         *-judge) echo . ;;
         containerd | containerd-shim-runc-v2 | ctr) echo "github.com/containerd/containerd/v2/cmd/$1" ;;
@@ -139,7 +146,7 @@ linker_flags_of() {
         helm) echo "-s -w -X helm.sh/helm/v4/internal/version.version=$helm_version" ;;
         crane) echo "-s -w -X github.com/google/go-containerregistry/cmd/crane/cmd.Version=$crane_version" ;;
         prometheus | promtool) echo "-s -w -X github.com/prometheus/common/version.Version=${version#v}" ;;
-        *-judge | kustomize | etcdctl | etcdutl) echo "-s -w" ;;
+        *-judge | kustomize | etcdctl | etcdutl | oauth2-proxy) echo "-s -w" ;;
         containerd*|ctr) echo "-s -w -X github.com/containerd/containerd/v2/version.Version=$containerd_version" ;;
         *) echo "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes_version" ;;
     esac
