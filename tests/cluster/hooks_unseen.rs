@@ -136,7 +136,12 @@ async fn one_that_is_deleted_before_anybody_looks_has_failed() {
         return;
     };
     let bench = &lane.bench;
-    bench.add_template("jobs.yaml", JOBS);
+    // A time to live that is left empty is none.
+    let template = JOBS.replace(
+        "backoffLimit: 0",
+        "backoffLimit: 0\n  ttlSecondsAfterFinished: {{ .nothing }}",
+    );
+    bench.add_template("jobs.yaml", &template);
     // The first look is whether it is there already.
     let look = Fault::on("get", "jobs").name("shop-up-job").nth(2).hold();
     let look = lane.proxy.inject(look);

@@ -420,10 +420,8 @@ impl Run<'_> {
 
     /// Whether it is gone some time after its end, which nobody need have seen.
     fn goes_by_itself(&self) -> bool {
-        self.object
-            .value
-            .pointer("/spec/ttlSecondsAfterFinished")
-            .is_some()
+        let time_to_live = self.object.value.pointer("/spec/ttlSecondsAfterFinished");
+        time_to_live.is_some_and(Value::is_number)
     }
 
     /// Whether it defines a kind, whose objects would go with it.
