@@ -197,6 +197,9 @@ async fn a_chart_that_changes_during_a_release_is_never_half_of_each() {
             .part("sh.helm.release.v1.shop.v1")
             .delay(Duration::from_secs(2)),
     );
+    // The next revision comes when both were read.
+    let next = Fault::on("create", "secrets").part("sh.helm.release.v1.shop.v2");
+    let next = lane.proxy.inject(next.hold());
     lane.bench.apply_web("shop", json!({})).await;
     wait_until("the release", || lane.proxy.struck(slow) == 1).await;
     for name in ["first.yaml", "second.yaml"] {
@@ -211,6 +214,7 @@ async fn a_chart_that_changes_during_a_release_is_never_half_of_each() {
     let first = lane.bench.wait("the object", &maps, "shop-first", edition).await;
     let second = lane.bench.wait("the object", &maps, "shop-second", edition).await;
     assert_eq!(first, second);
+    lane.proxy.take_back(next);
     for name in ["shop-first", "shop-second"] {
         lane.bench
             .wait("the new chart", &maps, name, |map| {
