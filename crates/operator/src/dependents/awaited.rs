@@ -80,11 +80,11 @@ impl Awaited {
     pub(super) fn is_over_with(&mut self, new: &LiveObject, version: Option<u64>) -> bool {
         let has_ended = new.end != End::Open;
         let is_same = self.uid.as_deref() == Some(new.uid.as_str());
-        if is_same && has_ended {
-            self.outcome = Some(match &new.health {
-                Some(Health::Failed(reason)) => Err(reason.clone()),
-                _ => Ok(()),
-            });
+        match &new.health {
+            Some(Health::Failed(reason)) if is_same && has_ended => self.outcome = Some(Err(reason.clone())),
+            // One that was being deleted has failed before it ended.
+            _ if is_same && has_ended => _ = self.outcome.get_or_insert(Ok(())),
+            _ => {}
         }
         let is_it = !is_same || (self.until == Until::Ended && (has_ended || new.deleting));
         let is_over = is_it && self.is_over_without(version);
@@ -234,6 +234,14 @@ mod tests {
         assert_eq!(outcome(&known), Some(Ok(())));
         let (mut known, _) = waiting(Until::Ended);
         known.lose("owner", &job("migrate"), Some(9));
+        assert_eq!(outcome(&known), Some(Err(DELETED.to_owned())));
+        let (mut known, _) = waiting(Until::Ended);
+        let deleting = LiveObject {
+            deleting: true,
+            ..live("uid", 8)
+        };
+        known.has_changed(("owner", &job("migrate")), &deleting, None);
+        known.has_changed(("owner", &job("migrate")), &ended("uid", 9), None);
         assert_eq!(outcome(&known), Some(Err(DELETED.to_owned())));
         let (mut known, _) = waiting(Until::Ended);
         known.end_waits(&scope());
