@@ -112,9 +112,7 @@ impl Applier {
     /// # Errors
     /// The object can't be read or deleted.
     pub async fn delete(&self, owner: &Owner, id: &ObjectId) -> Result<Deletion, PruneError> {
-        let applied = BTreeSet::new();
-        self.delete_as(owner, id, &applied, PropagationPolicy::Background)
-            .await
+        self.delete_unless_applied(owner, id, &BTreeSet::new()).await
     }
 
     /// As [`Applier::delete`], but a Job is there until its pods have ended: what comes in its place begins beside none of them.
