@@ -244,7 +244,7 @@ async fn a_hook_begins_beside_no_pod_of_the_one_before_it() {
     };
     let on_a_node = HOOK.replace(
         "restartPolicy: Never",
-        "restartPolicy: Never\n      nodeName: nowhere",
+        "restartPolicy: Never\n      nodeName: '{{ .Release.Namespace }}'",
     );
     bench.add_template("before.yaml", &on_a_node);
     put(&bench, OLD).await;

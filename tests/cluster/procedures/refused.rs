@@ -13,6 +13,10 @@ use crate::bench::{Bench, condition, wait_until};
 use crate::faults::lane::Lane;
 use crate::faults::process::signal;
 
+/// A node that never says that a pod has ended. Each has its own: pods of one that has been missing for forty seconds are deleted.
+const ON_A_NODE: &str = "restartPolicy: Never
+      nodeName: '{{ .Release.Namespace }}-{{ .Procedure.run }}-{{ .Procedure.step }}-{{ .Procedure.attempt }}'";
+
 /// Of a Job that anybody may write to the status of whose pod.
 #[tokio::test]
 async fn a_megabyte_that_a_job_says_is_a_few_kilobytes_of_its_run() {
@@ -176,12 +180,8 @@ async fn a_pod_that_is_at_its_end_is_waited_for_whoever_deletes_its_job() {
     let Some(bench) = with_procedures("procedurepodending", &["WebSweep"], procedures).await else {
         return;
     };
-    // Of a node that never says that it has ended.
     let file = bench.folder.path().join("web/procedures/job.yaml");
-    let bound = JOB.replace(
-        "restartPolicy: Never",
-        "restartPolicy: Never\n      nodeName: nowhere",
-    );
+    let bound = JOB.replace("restartPolicy: Never", ON_A_NODE);
     std::fs::write(&file, bound).unwrap();
     let operator = released(&bench).await;
     let pods = bench.api("", "v1", "Pod", "pods");
@@ -264,7 +264,7 @@ async fn a_job_that_chooses_its_pods_itself_is_waited_for_and_heard_as_any() {
             "  template:\n",
             &format!("  manualSelector: true\n  selector: {{matchLabels: {label}}}\n  template:\n    metadata: {{labels: {label}}}\n"),
         )
-        .replace("restartPolicy: Never", "restartPolicy: Never\n      nodeName: nowhere");
+        .replace("restartPolicy: Never", ON_A_NODE);
     std::fs::write(bench.folder.path().join("web/procedures/job.yaml"), job).unwrap();
     let operator = released(&bench).await;
     begin(&bench, "WebSweep", "chosen", json!({})).await;
