@@ -23,7 +23,10 @@ trap 'tell_stopped >&2; exit 130' INT TERM HUP
 tell_stopped() {
     printf '\n== stopped after %d s, in: %s\n' "$SECONDS" "${step_name:-}"
     cat "$scratch/steps" 2>/dev/null || true
-    [ ! -s "$scratch/cluster" ] || tell_tests "$scratch/cluster"
+    local log
+    for log in "$scratch"/{cluster,ansible,campaigns}; do
+        [ ! -s "$log" ] || tell_tests "$log"
+    done
 }
 
 # tell_tests LOG: what has become of the tests of a run that was stopped
