@@ -11,8 +11,8 @@
 # the judge of bundles and catalogs; `kstatus-judge`: one around the library of kstatus, which says whether objects are as they
 # are to be; `cel-judge`: one around cel-go, which says what expressions give; `oauth2-proxy`: what logs people in by OpenID
 # Connect; `node`: kubelet, kube-scheduler, containerd with its shim and ctr, for a node on which pods run; `kustomize`: what
-# molecule's scenarios deploy with; `prometheus`, the judge of alerts and dashboards, with promtool; `etcd-3.6` and `etcd-3.7`: etcd with etcdctl and etcdutl, which images for
-# examples/etcd are made of.
+# molecule's scenarios deploy with; `prometheus`, the judge of alerts and dashboards, with promtool; `etcd-3.6` and `etcd-3.7`:
+# etcd with etcdctl and etcdutl, which images for examples/etcd are made of.
 #
 # KUBEBUILDER_ASSETS: a folder that is used as it is when it has all programs of the control plane. For the demo, what a folder
 # of envtest lacks is built beside it: the one of KUBEBUILDER_ASSETS, else the newest that setup-envtest has downloaded.

@@ -2,7 +2,7 @@
 # `make test-oidc`: the page behind OAuth2 Proxy, as docs/how-to/ui.md has it, with a provider of npm (`oidc-provider`) and an API
 # server that takes the same tokens. Two people log in as a browser does, and each sees what the API server lets them see.
 #
-# It builds what is missing (etcd and kube-apiserver, the proxy, the program), and needs node, npm, openssl and curl.
+# It builds what is missing (etcd and kube-apiserver, the proxy, the program), and needs node, npm, openssl, curl and python3.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 here=$PWD/tests/oidc
@@ -10,7 +10,7 @@ here=$PWD/tests/oidc
 say() { printf 'oidc: %s\n' "$*" >&2; }
 fail() { say "FAILED: $*"; exit 1; }
 
-for program in node npm openssl curl; do
+for program in node npm openssl curl python3; do
     command -v "$program" >/dev/null || fail "$program is not installed"
 done
 assets=$(build/control-plane.sh | tail -n 1)
@@ -134,14 +134,13 @@ browse() {
 
 # log_in PERSON: by the forms of the provider: who it is, and that the proxy may know
 log_in() {
-    local person=$1 page action
+    local person=$1 page form action
     page=$(browse "$person" "$front/")
     for form in "prompt=login&login=$person&password=any" prompt=consent; do
         action=$(grep -oE 'action="[^"]+"' <<<"$page" | head -n 1 | cut -d '"' -f 2)
         [ -n "$action" ] || fail "no form of the provider: $page"
         page=$(browse "$person" --data "$form" "$action")
     done
-    printf '%s' "$page"
 }
 
 # sees PERSON OWN OTHER'S: waits until the list has the one, and it does not have the other
@@ -156,8 +155,8 @@ sees() {
     ! grep -q "Shop $3" <<<"$shown" || fail "$1 sees $3: $shown"
     say "$1 sees $2, and not $3"
 }
-log_in anna >/dev/null
-log_in ben >/dev/null
+log_in anna
+log_in ben
 sees anna of-anna of-ben
 sees ben of-ben of-anna
 
