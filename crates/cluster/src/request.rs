@@ -85,6 +85,11 @@ impl RequestError {
         self.code == 404
     }
 
+    /// Whether whoever asks has no right to it.
+    pub fn is_denied(&self) -> bool {
+        self.code == 403 && !self.is_namespace_terminating()
+    }
+
     /// Whether another write came first.
     pub fn is_conflict(&self) -> bool {
         self.code == 409

@@ -32,3 +32,10 @@ pub enum TreeError {
     #[error(transparent)]
     Manifest(#[from] DocumentsError),
 }
+
+impl TreeError {
+    /// Whether whoever asks has no right to what is looked at.
+    pub fn is_denied(&self) -> bool {
+        RequestError::behind(self).is_some_and(RequestError::is_denied)
+    }
+}

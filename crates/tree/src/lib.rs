@@ -10,6 +10,7 @@
 mod compare;
 mod error;
 mod events;
+mod labelled;
 mod logs;
 mod object;
 mod observe;

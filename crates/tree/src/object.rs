@@ -1,7 +1,8 @@
 //! One object of a release: whether it is there, and does what it is there for.
 
 use kube::api::{ApiResource, DynamicObject};
-use steersman_model::{ObjectId, RenderedObject};
+use steersman_cluster::RequestError;
+use steersman_model::{ObjectId, RenderedObject, chain, harmless};
 use steersman_operator::release::Stored;
 use steersman_operator::status::{Health, UNSEEN, checked, health};
 use steersman_watches::HealthCheck;
@@ -55,6 +56,15 @@ pub(crate) fn absent(id: ObjectId, object: &RenderedObject, stored: &Stored) -> 
     } else {
         missing(id, "")
     }
+}
+
+/// One that whoever asks may not read.
+pub(crate) fn denied(id: ObjectId, error: &RequestError) -> ObservedObject {
+    unread(
+        id,
+        Verdict::Unknown,
+        &format!("it may not be read: {}", harmless(&chain(error))),
+    )
 }
 
 fn unread(id: ObjectId, health: Verdict, message: &str) -> ObservedObject {

@@ -16,8 +16,8 @@ use steersman_operator::release::{History, Signer, Stored, namespace_of};
 use steersman_watches::{HealthCheck, Watches};
 
 use crate::error::TreeError;
-use crate::object::{ObservedObject, PARALLEL, absent, missing};
-use crate::view::{Condition, DriftView, ObjectView, ReleaseView, RevisionView, StageView, Verdict};
+use crate::object::{ObservedObject, PARALLEL, absent, denied, missing};
+use crate::view::{Condition, DriftView, ObjectView, ReleaseView, RevisionView, StageView};
 use crate::workload::add_children;
 
 /// Where resources and what belongs to them are read.
@@ -42,7 +42,7 @@ impl Resources<'_> {
     /// before anything else.
     ///
     /// # Errors
-    /// Its revisions or its objects can't be read. Pods that can't be are said to be unknown.
+    /// Its revisions or its objects can't be read. Objects that may not be, and pods that can't, are said to be unknown.
     pub async fn observe(
         &self,
         api: &ApiKind,
@@ -69,19 +69,48 @@ impl Resources<'_> {
             .iter()
             .rfind(|stored| stored.record.info.status == ReleaseStatus::Deployed)
             .or(revisions.last());
-        let mut seen = match shown {
+        let seen = match shown {
             Some(stored) => self.objects(stored, checks).await?,
             None => Vec::new(),
         };
+        Ok(self.with_pods((&api.kind, object), revisions.last(), seen).await)
+    }
+
+    /// The same for who may not read the revisions: of the kinds that people look at first, the objects that say by their label that
+    /// they belong to the resource.
+    ///
+    /// # Errors
+    /// They can't be listed. Those of kinds that may not be are said to be unknown.
+    pub async fn judge_by_labels(
+        &self,
+        api: &ApiKind,
+        object: &DynamicObject,
+        checks: &[HealthCheck],
+    ) -> Result<ReleaseView, TreeError> {
+        let (seen, denied) = self.labelled(object, checks).await?;
+        let mut view = self.with_pods((&api.kind, object), None, seen).await;
+        if !denied.is_empty() {
+            let denied = denied.join(", ");
+            view.unknown.push(format!("these may not be listed: {denied}"));
+        }
+        Ok(view)
+    }
+
+    async fn with_pods(
+        &self,
+        (kind, object): (&str, &DynamicObject),
+        last: Option<&Stored>,
+        mut seen: Vec<ObservedObject>,
+    ) -> ReleaseView {
         // Who may read a release need not be allowed to read pods.
         let below = add_children(self.client, &mut seen).await;
         let objects = seen.into_iter().map(|seen| seen.view).collect();
-        let mut view = view(&api.kind, object, revisions.last(), objects);
+        let mut view = view(kind, object, last, objects);
         if let Err(error) = below {
             view.unknown
                 .push(format!("the pods can't be listed: {}", chain(&error)));
         }
-        Ok(view)
+        view
     }
 
     /// The revisions of the release of a resource, oldest first.
@@ -156,6 +185,7 @@ impl Resources<'_> {
             Ok(Some(live)) => Ok(ObservedObject::of(id, &resource.api, live, checks)),
             Ok(None) => Ok(absent(id, &object, stored)),
             Err(error) if error.is_not_found() => Ok(absent(id, &object, stored)),
+            Err(error) if error.is_denied() => Ok(denied(id, &error)),
             Err(error) => Err(error.into()),
         }
     }
@@ -185,7 +215,7 @@ fn view(kind: &str, object: &DynamicObject, last: Option<&Stored>, objects: Vec<
     // helm-operator's status has neither.
     let observed = seen.is_none_or(|seen| Some(seen) == metadata.generation);
     let says_ready = is_true("Ready").or(is_true("Deployed")).unwrap_or(false);
-    let healthy = objects.iter().all(|object| object.health == Verdict::Ready);
+    let healthy = !objects.iter().any(|object| object.health.is_bad());
     ReleaseView {
         kind: kind.to_owned(),
         namespace: metadata.namespace.clone(),
@@ -267,6 +297,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::view::Verdict;
 
     fn check(generation: i64, status: Value, healths: &[Verdict], expect: bool) {
         let object = json!({"apiVersion": "a/v1", "kind": "Web",
@@ -319,6 +350,13 @@ mod tests {
             false,
         );
         check(2, with("Ready", "True", 2), &[Verdict::Progressing], false);
+        check(
+            2,
+            with("Ready", "True", 2),
+            &[Verdict::Ready, Verdict::Unknown],
+            true,
+        );
+        check(2, with("Ready", "False", 2), &[Verdict::Unknown], false);
         check(
             2,
             json!({"conditions": [{"type": "Deployed", "status": "True"}]}),

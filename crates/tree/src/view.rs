@@ -14,7 +14,7 @@ pub struct ReleaseView {
     pub namespace: Option<String>,
     /// Of the resource.
     pub name: String,
-    /// Whether the operator has done what the resource says, and every object does what it is there for.
+    /// Whether the operator has done what the resource says, and every object that may be read does what it is there for.
     pub ready: bool,
     /// Since when it is being deleted, in RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -191,12 +191,19 @@ pub enum Verdict {
     Failed,
     /// It is not there.
     Missing,
+    /// Whoever asks may not read it.
+    Unknown,
 }
 
 impl Verdict {
     /// Whether people need not look at it.
     pub fn is_ready(self) -> bool {
         self == Self::Ready
+    }
+
+    /// Whether it contradicts that all is well.
+    pub(crate) fn is_bad(self) -> bool {
+        !matches!(self, Self::Ready | Self::Unknown)
     }
 }
 

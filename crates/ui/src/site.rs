@@ -10,8 +10,8 @@ use steersman_cluster::RequestError;
 use steersman_cluster::discovery::{Discovery, DiscoveryError, Resource, Served};
 use steersman_model::ApiKind;
 use steersman_operator::release::Stored;
-use steersman_tree::{Resources, TreeError};
-use steersman_watches::Watches;
+use steersman_tree::{ReleaseView, Resources, TreeError};
+use steersman_watches::{HealthCheck, Watches};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -53,6 +53,8 @@ impl std::fmt::Debug for Site {
 pub(crate) struct Found {
     pub(crate) object: DynamicObject,
     pub(crate) revisions: Vec<Stored>,
+    /// Why whoever looks may not read the revisions; none is there then.
+    pub(crate) denied: Option<TreeError>,
     pub(crate) served: Arc<Served>,
 }
 
@@ -157,15 +159,35 @@ impl Site {
         };
         let served = self.discovery.served().await?;
         let tree = self.tree(&served);
-        let revisions = tree.revisions(&kind.api, &object).await?;
+        let (revisions, denied) = match tree.revisions(&kind.api, &object).await {
+            Ok(revisions) => (revisions, None),
+            Err(error) if error.is_denied() => (Vec::new(), Some(error)),
+            Err(error) => return Err(error),
+        };
         Ok(Some(Found {
             object,
             revisions,
+            denied,
             served,
         }))
     }
 
-    pub(crate) fn tree<'a>(&'a self, served: &'a Served) -> Resources<'a> {
+    /// What is to be said of a resource that was found.
+    pub(crate) async fn view(
+        &self,
+        kind: &Kind,
+        found: &Found,
+        checks: &[HealthCheck],
+    ) -> Result<ReleaseView, TreeError> {
+        let tree = self.tree(&found.served);
+        if found.denied.is_some() {
+            return tree.judge_by_labels(&kind.api, &found.object, checks).await;
+        }
+        tree.judge(&kind.api, &found.object, &found.revisions, checks)
+            .await
+    }
+
+    fn tree<'a>(&'a self, served: &'a Served) -> Resources<'a> {
         Resources {
             client: &self.client,
             served,

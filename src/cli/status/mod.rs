@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::ValueEnum;
 use steersman_model::Environment;
-use steersman_tree::{ReleaseView, Resources, checks_of};
+use steersman_tree::{ReleaseView, Resources, Verdict, checks_of};
 use steersman_watches::Watches;
 
 use super::Failure;
@@ -67,11 +67,15 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     for view in &views {
         print_line(describe(view, arguments.output, style)?.trim_end())?;
     }
-    if views.iter().all(|view| view.ready) {
-        Ok(())
-    } else {
-        Err(Failure::Silent)
+    if !views.iter().all(|view| view.ready) {
+        return Err(Failure::Silent);
     }
+    let mut objects = views.iter().flat_map(|view| &view.objects);
+    if objects.any(|object| object.health == Verdict::Unknown) {
+        let unknown = anyhow!("not all objects may be read: whether they are ready is not known");
+        return Err(Failure::from(unknown).into_trouble());
+    }
+    Ok(())
 }
 
 fn observe_all(arguments: &Args, environment: &Environment) -> Result<Vec<ReleaseView>, Failure> {

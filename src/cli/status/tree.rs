@@ -179,6 +179,7 @@ fn verdict_of(object: &ObjectView, style: Style) -> String {
         Verdict::Progressing => (Tone::Doubtful, "progressing"),
         Verdict::Failed => (Tone::Bad, "failed"),
         Verdict::Missing => (Tone::Bad, "missing"),
+        Verdict::Unknown => (Tone::Doubtful, "unknown"),
     };
     let word = style.paint(tone, word);
     if object.message.is_empty() {

@@ -8,6 +8,7 @@ mod list;
 mod many;
 mod pictures;
 mod release;
+mod rights;
 mod seen;
 mod stages;
 mod tokens;

@@ -38,10 +38,7 @@ pub(super) async fn shown(
         return Ok(None);
     };
     let checks = checks_of(Some(&app.watches), &kind.api);
-    let tree = site.tree(&found.served);
-    let view = tree
-        .judge(&kind.api, &found.object, &found.revisions, checks)
-        .await?;
+    let view = site.view(kind, &found, checks).await?;
     let redactor = redactor_of_release(&site.client, &found).await;
     Ok(Some(Shown {
         objects: view.objects,

@@ -25,7 +25,7 @@ use super::{LOOK, PACE, at_length, events, failed, gone, mask_each, messages_of,
 use crate::actions::{Action, Subject};
 use crate::address::{Kind, Place};
 use crate::app::{App, Visitor, answer};
-use crate::pages::{Button, Release, ReleasePage, RunKind};
+use crate::pages::{Button, Made, Release, ReleasePage, RunKind};
 use crate::site::{Found, Site};
 
 pub(crate) async fn release(
@@ -86,11 +86,11 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     let Found {
         object,
         revisions,
+        denied,
         served,
     } = &found;
     let checks = checks_of(Some(&app.watches), &kind.api);
-    let tree = site.tree(served);
-    let mut view = tree.judge(&kind.api, object, revisions, checks).await?;
+    let mut view = site.view(kind, &found, checks).await?;
     let redactor = redactor_of_release(&site.client, &found).await;
     let mut texts = Vec::new();
     messages_of(&mut view.objects, &mut texts);
@@ -105,7 +105,12 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     let namespace = revisions.last().map(|stored| stored.record.namespace.clone());
     let namespace = place.namespace().map(str::to_owned).or(namespace);
     let history = revisions.iter().map(revision_view).collect();
-    let mut release = Release::of(place, view, history, (watch.is_some(), may_change));
+    let made = match (watch, denied) {
+        (None, _) => Made::Run,
+        (_, Some(error)) => Made::Unknown(chain(error)),
+        _ => Made::Chart,
+    };
+    let mut release = Release::of(place, view, history, (&made, may_change));
     if may_change {
         release.buttons = buttons(place, object);
     }

@@ -106,11 +106,17 @@ pub(crate) async fn values(
         let (kind, name, key) = (&source.kind, &source.name, &source.values_key);
         format!("Key {key} of {kind} {name} has values, too{at}: they are not shown.")
     });
+    let denied = found.denied.as_ref().map(|error| {
+        format!(
+            "You may not read its revisions ({}): values of other objects are not named.",
+            chain(error)
+        )
+    });
     let page = ValuesPage {
         cluster: &app.cluster,
         release: &place.name,
         address: place.address(),
-        from: from.collect(),
+        from: denied.into_iter().chain(from).collect(),
         values,
         more,
     };
@@ -138,6 +144,9 @@ pub(crate) async fn compared(
         let mut stored = found.revisions.iter();
         stored.find(|stored| stored.record.version.0 == number)
     };
+    if let Some(error) = &found.denied {
+        return failed(&app, error);
+    }
     let (Some(before), Some(after)) = (numbered(from), numbered(to)) else {
         return gone(
             &app,

@@ -16,7 +16,7 @@ pub(crate) use compare::{ComparePage, Plan, PlanPage};
 pub(crate) use list::{List, ListPage};
 pub(crate) use logs::{Lines, LogPage};
 pub(crate) use object::{LogLink, ObjectPage};
-pub(crate) use release::{Button, Release, ReleasePage, RunKind};
+pub(crate) use release::{Button, Made, Release, ReleasePage, RunKind};
 pub(crate) use values::ValuesPage;
 
 /// A page with a few words.

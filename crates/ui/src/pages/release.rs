@@ -24,6 +24,17 @@ pub(crate) struct Release {
     pub(crate) history: Vec<HistoryLine>,
 }
 
+/// How what belongs to a resource is made, as far as it may be read.
+#[derive(Debug)]
+pub(crate) enum Made {
+    /// From a chart, with revisions.
+    Chart,
+    /// From a chart; the revisions may not be read, and why.
+    Unknown(String),
+    /// By a role or playbook.
+    Run,
+}
+
 /// Where something is done.
 #[derive(Debug)]
 pub(crate) struct Button {
@@ -89,7 +100,7 @@ impl Release {
         place: &Place,
         view: ReleaseView,
         history: Vec<RevisionView>,
-        (is_chart, may_change): (bool, bool),
+        (made, may_change): (&Made, bool),
     ) -> Self {
         let mut objects = Vec::new();
         add(place, &view.objects, (view.namespace.as_deref(), 0), &mut objects);
@@ -118,14 +129,14 @@ impl Release {
         Self {
             title: view.title(),
             address: place.address(),
-            facts: facts(&view, is_chart),
+            facts: facts(&view, made),
             buttons: Vec::new(),
             stages: stages(place, &view, may_change),
             objects,
             procedures: Vec::new(),
             events: Vec::new(),
             history,
-            is_chart,
+            is_chart: !matches!(made, Made::Run),
             view,
         }
     }
@@ -159,15 +170,21 @@ fn stages(place: &Place, view: &ReleaseView, may_change: bool) -> Vec<Stage> {
     stages.collect()
 }
 
-fn facts(view: &ReleaseView, is_chart: bool) -> Vec<String> {
+fn facts(view: &ReleaseView, made: &Made) -> Vec<String> {
     let mut facts = Vec::new();
     match &view.release {
         Some(release) => facts.push(format!(
             "Revision {} of chart {} {} is {}",
             release.revision, release.chart, release.chart_version, release.status
         )),
-        None if is_chart => facts.push("There is no revision.".to_owned()),
-        None => facts.push("A role or playbook is run for it.".to_owned()),
+        None => facts.push(match made {
+            Made::Chart => "There is no revision.".to_owned(),
+            Made::Run => "A role or playbook is run for it.".to_owned(),
+            Made::Unknown(why) => format!(
+                "You may not read its revisions ({why}): there is no history, and of its objects workloads, services, claims and \
+                 ingresses are shown that have its label."
+            ),
+        }),
     }
     if let Some(since) = &view.deleting_since {
         facts.push(format!("It is being deleted since {since}."));
@@ -192,6 +209,7 @@ fn add(
             Verdict::Progressing => ("progressing", "Progressing"),
             Verdict::Failed => ("failed", "Failed"),
             Verdict::Missing => ("missing", "Missing"),
+            Verdict::Unknown => ("unknown", "Unknown"),
         };
         lines.push(TreeLine {
             depth: depth.min(3),
