@@ -8,6 +8,7 @@
 //! Everything is read with the rights of the client that is given. What that may not read is said, or fails.
 
 mod compare;
+mod container;
 mod error;
 mod events;
 mod labelled;
@@ -26,10 +27,11 @@ mod view;
 mod workload;
 
 pub use compare::{ObjectChange, RevisionChanges, compare, redactor_of};
+pub use container::{ContainerView, containers};
 pub use error::TreeError;
 pub use events::{EventView, events};
-pub use logs::{containers, last_lines};
-pub use observe::{Resources, checks_of, revision_view};
+pub use logs::last_lines;
+pub use observe::{Resources, checks_of, conditions, revision_view};
 pub use owners::{OwnerView, owners};
 pub use plan::{PlanView, dry_run};
 pub use rights::{may, who};

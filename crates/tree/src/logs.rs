@@ -46,18 +46,3 @@ pub async fn last_lines(
     }
     Ok(text)
 }
-
-/// The names of the containers of a pod, those of its beginning first.
-pub fn containers(pod: &serde_json::Value) -> Vec<String> {
-    let lists = [
-        "/spec/initContainers",
-        "/spec/containers",
-        "/spec/ephemeralContainers",
-    ];
-    let found = lists
-        .iter()
-        .filter_map(|list| pod.pointer(list)?.as_array())
-        .flatten();
-    let names = found.filter_map(|container| container["name"].as_str().map(str::to_owned));
-    names.collect()
-}

@@ -235,7 +235,8 @@ fn view(kind: &str, object: &DynamicObject, last: Option<&Stored>, objects: Vec<
     }
 }
 
-fn conditions(data: &Value) -> Vec<Condition> {
+/// The conditions of an object, of all of it but its metadata.
+pub fn conditions(data: &Value) -> Vec<Condition> {
     let found = data.pointer("/status/conditions").and_then(Value::as_array);
     let conditions = found.into_iter().flatten().map(|condition| Condition {
         kind: text(condition, "type"),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
+use steersman_model::harmless;
 
 use crate::view::{ObjectView, PodView, WaitingView};
 
@@ -75,9 +76,10 @@ fn stopped(status: &Value) -> Option<WaitingView> {
     })
 }
 
-fn ending(terminated: &Value) -> String {
+/// How a container has ended.
+pub(crate) fn ending(terminated: &Value) -> String {
     let code = &terminated["exitCode"];
-    match text(&terminated["reason"]).as_str() {
+    match harmless(&text(&terminated["reason"])).as_str() {
         "" => format!("exit code {code}"),
         reason => format!("{reason}, exit code {code}"),
     }

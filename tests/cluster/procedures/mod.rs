@@ -176,7 +176,7 @@ pub(crate) async fn pod_of(bench: &Bench, job: &str) -> String {
 }
 
 /// Waits for a pod with this label, and gives its name.
-async fn pod_with(bench: &Bench, label: &str) -> String {
+pub(crate) async fn pod_with(bench: &Bench, label: &str) -> String {
     let pods = bench.api("", "v1", "Pod", "pods");
     let selected = watcher::Config::default().labels(label);
     let name = |pod: &Value| pod["metadata"]["name"].as_str().map(str::to_owned);

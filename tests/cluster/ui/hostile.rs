@@ -3,9 +3,9 @@
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::{Page, site};
+use super::{Page, WATCHED, between, site};
 use crate::bench::Bench;
-use crate::procedures::{define_runs, put_procedures, runs};
+use crate::procedures::{define_runs, pod_with, put_procedures, runs};
 
 /// Begins an element, and turns the text around.
 const HOSTILE: &str = "\"'><img src=x onerror=alert(1)>\u{202e}{{7*7}}</script><script>alert(2)</script>";
@@ -21,9 +21,10 @@ async fn write_status(api: &Api<DynamicObject>, name: &str, status: Value) {
         .unwrap();
 }
 
-/// A release whose chart, values, objects, pods, events, runs and status have it, with no operator that mends that.
-async fn written_on(bench: &Bench) {
+/// A release whose chart, values, objects, pods, events, runs and status have it, with no operator that mends that. Gives its pod.
+async fn written_on(bench: &Bench) -> String {
     put_procedures(bench, &[], BACKUP).await;
+    bench.add_template("web.yaml", WATCHED);
     define_runs(bench, &["WebBackup"]).await;
     let group = &bench.group;
     let notes = format!(
@@ -44,15 +45,14 @@ async fn written_on(bench: &Bench) {
     bench.wait_revision("shop", 2).await;
     operator.stop().await.unwrap();
 
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shop-pod",
-        "ownerReferences": [{"apiVersion": format!("{group}/v1"), "kind": "Web", "name": "shop", "controller": true,
-            "uid": bench.webs().get("shop").await.unwrap().metadata.uid}]},
-        "spec": {"containers": [{"name": "main", "image": "none"}]}});
     let pods = bench.api("", "v1", "Pod", "pods");
-    bench.create(&pods, pod).await;
+    let pod = pod_with(bench, "app=shop").await;
     let waiting = json!({"waiting": {"reason": HOSTILE, "message": HOSTILE}});
-    write_status(&pods, "shop-pod", json!({"phase": "Pending", "message": HOSTILE, "reason": HOSTILE, "containerStatuses": [{
-        "name": "main", "image": "none", "imageID": "", "ready": false, "restartCount": 7, "state": waiting}]}))
+    let ended = json!({"terminated": {"exitCode": 1, "reason": HOSTILE, "message": HOSTILE}});
+    let ready = json!({"type": "Ready", "status": "False", "reason": HOSTILE, "message": HOSTILE});
+    write_status(&pods, &pod, json!({"phase": "Pending", "message": HOSTILE, "reason": HOSTILE, "conditions": [ready],
+        "containerStatuses": [{"name": "web", "image": "none", "imageID": "", "ready": false, "restartCount": 7, "state": waiting,
+            "lastState": ended}]}))
     .await;
     let run = json!({"apiVersion": format!("{group}/v1"), "kind": "WebBackup", "metadata": {"name": "by-hand"}, "spec": {"resource": "shop"}});
     bench.create(&runs(bench, "WebBackup"), run).await;
@@ -71,10 +71,15 @@ async fn written_on(bench: &Bench) {
         json!({"conditions": conditions, "chart": {"name": HOSTILE, "version": HOSTILE}}),
     )
     .await;
-    let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "hostile", "namespace": bench.namespace},
-        "involvedObject": {"apiVersion": format!("{group}/v1"), "kind": "Web", "name": "shop", "namespace": bench.namespace},
-        "reason": HOSTILE, "message": HOSTILE, "type": "Warning", "source": {"component": HOSTILE}, "count": 3});
-    bench.create(&bench.api("", "v1", "Event", "events"), event).await;
+    for (name, version, kind, of) in [
+        ("hostile", format!("{group}/v1"), "Web", "shop"),
+        ("hostile-pod", "v1".to_owned(), "Pod", &pod),
+    ] {
+        let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": name, "namespace": bench.namespace},
+            "involvedObject": {"apiVersion": version, "kind": kind, "name": of, "namespace": bench.namespace},
+            "reason": HOSTILE, "message": HOSTILE, "type": "Warning", "source": {"component": HOSTILE}, "count": 3});
+        bench.create(&bench.api("", "v1", "Event", "events"), event).await;
+    }
     let owner = PatchParams::apply("<img src=x>").force();
     let mine = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-notes"}, "data": {"mine": HOSTILE}});
     bench
@@ -82,6 +87,7 @@ async fn written_on(bench: &Bench) {
         .patch("shop-notes", &owner, &Patch::Apply(&mine))
         .await
         .unwrap();
+    pod
 }
 
 #[tokio::test]
@@ -89,7 +95,7 @@ async fn what_strangers_have_written_is_text_on_each_page() {
     let Some(bench) = site("ui_hostile").await else {
         return;
     };
-    written_on(&bench).await;
+    let pod = written_on(&bench).await;
     let page = Page::start(&bench, &[]);
     let cookie = page.log_in().await;
     let address = format!("/releases/webs.{}/{}/shop", bench.group, bench.namespace);
@@ -109,6 +115,7 @@ async fn what_strangers_have_written_is_text_on_each_page() {
         (format!("{address}/compare?from=1&to=2"), 200),
         (format!("{address}/plan"), 200),
         (object("ConfigMap", "shop-notes"), 200),
+        (object("Pod", &pod), 200),
         (object("ConfigMap", asked), 404),
         (
             format!("{address}/logs?namespace={asked}&pod={asked}&container={asked}"),
@@ -138,4 +145,14 @@ async fn what_strangers_have_written_is_text_on_each_page() {
             answer.body
         );
     }
+    let of_pod = page.get(&object("Pod", &pod), &cookie).await.body;
+    let of_web = between(&of_pod, "<tr><th scope=\"row\">web</th>", "</tr>");
+    for part in ["Waiting: ", "exit code 1", "<td>7 (", "before its last start"] {
+        assert!(of_web.contains(part), "no {part}: {of_web}");
+    }
+    let events = between(&of_pod, "id=\"events\"", "</section>");
+    assert!(events.contains(&format!("Pod {pod}")), "{events}");
+    let of_release = page.get(&address, &cookie).await.body;
+    let events = between(&of_release, "id=\"events\"", "</section>");
+    assert!(events.contains(&format!("Pod {pod}")), "{events}");
 }

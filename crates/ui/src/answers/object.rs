@@ -8,16 +8,15 @@ use axum::extract::{Path, Query as QueryOf, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use kube::api::DynamicObject;
-use serde_json::Value;
 use steersman_cluster::RequestError;
 use steersman_operator::status::Redactor;
-use steersman_tree::{ObjectView, TreeError, checks_of, containers, owners, yaml};
+use steersman_tree::{ContainerView, ObjectView, TreeError, checks_of, conditions, containers, owners, yaml};
 
 use super::release::redactor_of_release;
 use super::{at_length, failed, gone, mask_each, nothing, within};
 use crate::address::{Kind, LogQuery, ObjectQuery, Place};
 use crate::app::{App, Visitor, answer};
-use crate::pages::{LogLink, ObjectPage};
+use crate::pages::{ContainerLine, ObjectPage};
 use crate::site::{Found, Site};
 
 /// What is shown of a release, and what masks its secrets.
@@ -79,10 +78,15 @@ pub(crate) async fn object(
         None => Ok(Vec::new()),
     };
     let (mut why, mut owners) = (view.message.clone(), owners(&live));
+    let is_pod = (query.group.as_str(), query.kind.as_str()) == ("", "Pod");
+    let mut containers = if is_pod { containers(&live) } else { Vec::new() };
+    let mut conditions = conditions(&live.data);
     // Who may see objects need not be allowed to see events.
     let mut events = events.unwrap_or_default();
     let mut texts = vec![&mut why];
     texts.extend(events.iter_mut().map(|event| &mut event.message));
+    texts.extend(containers.iter_mut().map(|container| &mut container.message));
+    texts.extend(conditions.iter_mut().map(|condition| &mut condition.message));
     // An item of a set is named by its value.
     texts.extend(owners.iter_mut().flat_map(|owner| &mut owner.fields));
     mask_each(texts, &shown.redactor);
@@ -92,7 +96,8 @@ pub(crate) async fn object(
         address: place.address(),
         title: view.label(place.namespace()),
         why,
-        logs: logs_of(&place, &query, &text),
+        containers: lines_of(&place, &query, containers),
+        conditions,
         events,
         owners,
         text: at_length(|| yaml(&text, &shown.redactor)),
@@ -109,41 +114,21 @@ async fn live(site: &Site, found: &Found, query: &ObjectQuery) -> Result<Option<
     Ok(objects.get_opt(&query.name).await.map_err(RequestError::from)?)
 }
 
-/// Where the logs of a pod are.
-fn logs_of(place: &Place, query: &ObjectQuery, object: &Value) -> Vec<LogLink> {
-    if (query.group.as_str(), query.kind.as_str()) != ("", "Pod") {
-        return Vec::new();
-    }
-    let links = containers(object).into_iter().map(|container| {
-        let of = LogQuery {
+/// The containers of a pod, each with where its logs are.
+fn lines_of(place: &Place, query: &ObjectQuery, containers: Vec<ContainerView>) -> Vec<ContainerLine> {
+    let lines = containers.into_iter().map(|view| {
+        let of = |former| LogQuery {
             namespace: query.namespace.clone(),
             pod: query.name.clone(),
-            container: container.clone(),
-            former: false,
+            container: view.name.clone(),
+            former,
         };
-        let former = LogQuery {
-            former: true,
-            ..of.clone()
-        };
-        LogLink {
-            address: place.below("logs", &of),
-            former: if is_restarted(object, &container) {
-                place.below("logs", &former)
-            } else {
-                String::new()
-            },
-            container,
+        let former = (view.restarts > 0).then(|| place.below("logs", &of(true)));
+        ContainerLine {
+            logs: place.below("logs", &of(false)),
+            former: former.unwrap_or_default(),
+            view,
         }
     });
-    links.collect()
-}
-
-fn is_restarted(pod: &Value, container: &str) -> bool {
-    let lists = ["/status/initContainerStatuses", "/status/containerStatuses"];
-    let mut statuses = lists
-        .iter()
-        .filter_map(|list| pod.pointer(list)?.as_array())
-        .flatten();
-    let status = statuses.find(|status| status["name"] == container);
-    status.is_some_and(|status| status["restartCount"].as_u64().unwrap_or_default() > 0)
+    lines.collect()
 }

@@ -15,7 +15,7 @@ pub(crate) use action::{ActionPage, Field};
 pub(crate) use compare::{ComparePage, Plan, PlanPage};
 pub(crate) use list::{List, ListPage};
 pub(crate) use logs::{Lines, LogPage};
-pub(crate) use object::{LogLink, ObjectPage};
+pub(crate) use object::{ContainerLine, ObjectPage};
 pub(crate) use release::{Button, Made, Release, ReleasePage, RunKind};
 pub(crate) use values::ValuesPage;
 

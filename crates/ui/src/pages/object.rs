@@ -1,7 +1,7 @@
 //! One object of a release, as it is live.
 
 use askama::Template;
-use steersman_tree::{EventView, OwnerView};
+use steersman_tree::{Condition, ContainerView, EventView, OwnerView};
 
 /// The page of an object.
 #[derive(Debug, Template)]
@@ -12,17 +12,19 @@ pub(crate) struct ObjectPage<'a> {
     pub(crate) address: String,
     pub(crate) title: String,
     pub(crate) why: String,
-    pub(crate) logs: Vec<LogLink>,
+    pub(crate) containers: Vec<ContainerLine>,
+    pub(crate) conditions: Vec<Condition>,
     pub(crate) events: Vec<EventView>,
     pub(crate) owners: Vec<OwnerView>,
     /// As YAML, with what is secret masked.
     pub(crate) text: String,
 }
 
-/// Where what a container has written is.
+/// A container, and where what it has written is.
 #[derive(Debug)]
-pub(crate) struct LogLink {
-    pub(crate) container: String,
-    pub(crate) address: String,
+pub(crate) struct ContainerLine {
+    pub(crate) view: ContainerView,
+    pub(crate) logs: String,
+    /// That of the one before; empty where there was none.
     pub(crate) former: String,
 }
