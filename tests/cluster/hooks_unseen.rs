@@ -129,26 +129,24 @@ async fn another_spec_counts_where_the_hook_after_the_awaited_one_can_t_be_made(
     lane.stop().await;
 }
 
-/// Nothing is watched yet of which it is, so that nothing tells of its end.
-#[tokio::test]
-async fn one_that_is_deleted_before_anybody_looks_has_failed() {
-    let Some(lane) = Lane::new("deleted_before_anybody_looks").await else {
+/// A hook's Job with this time to live is deleted before anybody looks at it: nothing is watched yet of which it is, so that nothing
+/// tells of its end.
+async fn deleted_unseen(test: &str, time_to_live: Value) {
+    let Some(lane) = Lane::new(test).await else {
         return;
     };
     let bench = &lane.bench;
-    // A time to live that is left empty is none.
     let template = JOBS.replace(
         "backoffLimit: 0",
-        "backoffLimit: 0\n  ttlSecondsAfterFinished: {{ .nothing }}",
+        "backoffLimit: 0\n  ttlSecondsAfterFinished: {{ .ttl }}",
     );
     bench.add_template("jobs.yaml", &template);
     // The first look is whether it is there already.
     let look = Fault::on("get", "jobs").name("shop-up-job").nth(2).hold();
     let look = lane.proxy.inject(look);
     lane.start().await;
-    bench
-        .apply_web("shop", json!({"jobs": [{"name": "up", "on": "pre-install"}]}))
-        .await;
+    let up = json!({"name": "up", "on": "pre-install", "ttl": time_to_live});
+    bench.apply_web("shop", json!({"jobs": [up]})).await;
     wait_until("the look", || lane.proxy.struck(look) == 1).await;
     let jobs = bench.api("batch", "v1", "Job", "jobs");
     let at_once = DeleteParams::background();
@@ -163,4 +161,15 @@ async fn one_that_is_deleted_before_anybody_looks_has_failed() {
     let config = bench.config_maps().get_opt("shop-config").await.unwrap();
     assert!(config.is_none(), "nothing comes behind it");
     lane.stop().await;
+}
+
+#[tokio::test]
+async fn one_that_is_deleted_before_anybody_looks_has_failed() {
+    // A time to live that is left empty is none.
+    deleted_unseen("deleted_before_anybody_looks", json!(null)).await;
+}
+
+#[tokio::test]
+async fn one_that_is_deleted_before_its_time_to_live_is_over_has_failed() {
+    deleted_unseen("deleted_before_its_time", json!(600)).await;
 }

@@ -317,7 +317,7 @@ impl Applier {
                     Some(Err(reason)) => {
                         Err(run.ended_with(self.in_its_words(run, terms, None, reason).await))
                     }
-                    None if !run.goes_by_itself() => Err(run.ended_with(DELETED.to_owned())),
+                    None if !run.may_be_gone(terms, term) => Err(run.ended_with(DELETED.to_owned())),
                     _ => Ok(()),
                 };
             };
@@ -418,10 +418,12 @@ impl Run<'_> {
         !self.object.is_kept() && !self.is_definition()
     }
 
-    /// Whether it is gone some time after its end, which nobody need have seen.
-    fn goes_by_itself(&self) -> bool {
+    /// Whether it may be gone by itself, as it is some time after its end, which nobody need have seen. When it was started is not
+    /// known where it is waited for once more.
+    fn may_be_gone(&self, terms: Terms<'_>, term: Term) -> bool {
         let time_to_live = self.object.value.pointer("/spec/ttlSecondsAfterFinished");
-        time_to_live.is_some_and(Value::is_number)
+        let time_to_live = time_to_live.and_then(Value::as_u64).map(Duration::from_secs);
+        time_to_live.is_some_and(|time_to_live| terms.is_retry || term.since.elapsed() >= time_to_live)
     }
 
     /// Whether it defines a kind, whose objects would go with it.
