@@ -1,6 +1,7 @@
 //! Fields that can't be changed are named, and their objects replaced where that is asked for.
 
-use serde_json::json;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
 
@@ -123,6 +124,44 @@ spec:
   {{- end }}
   ports: [{port: 80}]
 "#;
+
+#[tokio::test]
+async fn one_that_is_being_deleted_is_in_nobodys_way_for_ever() {
+    let Some(bench) = Bench::with_kind("immutable").await else {
+        return;
+    };
+    bench.add_template("choices.yaml", CHOICES);
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let holding = |finalizers: &[&str]| Patch::Merge(json!({"metadata": {"finalizers": finalizers}}));
+    let parameters = PatchParams::default();
+    let held = holding(&["example.com/hold"]);
+    jobs.patch("task", &parameters, &held).await.unwrap();
+    jobs.delete("task", &DeleteParams::background()).await.unwrap();
+
+    bench.apply_web("shop", json!({"task": 2})).await;
+    let says_so = |web: &Value| {
+        let conditions = web.pointer("/status/conditions")?.to_string();
+        conditions
+            .contains("/task: an earlier one is being deleted")
+            .then_some(())
+    };
+    bench
+        .wait("what is waited for", &bench.webs(), "shop", says_so)
+        .await;
+    jobs.patch("task", &parameters, &holding(&[])).await.unwrap();
+    bench.wait_revision("shop", 2).await;
+    let task = jobs.get("task").await.unwrap();
+    assert_eq!(
+        task.data
+            .pointer("/spec/template/spec/containers/0/image")
+            .unwrap(),
+        "task:2"
+    );
+    operator.stop().await.unwrap();
+}
 
 #[tokio::test]
 async fn jobs_sets_and_services_are_named_with_what_cannot_change() {

@@ -118,16 +118,16 @@ impl Applier {
         uid: &str,
         refusal: RequestError,
     ) -> Result<(), ApplyError> {
-        let Recreation { id, object, .. } = recreation;
-        // What is not wanted is refused without another request.
-        if let Some(advice) = obstacle(recreation.options, object) {
-            return Err(recreation.immutable(advice, refusal));
-        }
-        let fields = fields(&refusal);
+        let id = recreation.id;
         let Some(live) = recreation.find(uid).await? else {
             // Somebody else has made way.
             return Ok(());
         };
+        if live.metadata.deletion_timestamp.is_some() {
+            let source = RequestError::local("an earlier one is being deleted");
+            return Err(recreation.failed("apply", source));
+        }
+        let fields = fields(&refusal);
         recreation.check(&live, refusal).await?;
         tracing::warn!(object = %id, fields, "deleting the object to create it again");
         self.remove(recreation, uid, live).await
