@@ -303,6 +303,16 @@ impl Metrics {
         resources.note(gvk, namespace, name, |numbers| numbers.waits_since = since);
     }
 
+    /// Begins to count the runs of a procedure by these results, at none: of a series that begins at 1, Prometheus sees no increase.
+    pub fn procedure_counted(&self, gvk: &GroupVersionKind, procedure: &str, results: &[&str]) {
+        let (families, controller) = (&self.families.procedures, self.controller(gvk));
+        for result in results {
+            families
+                .runs
+                .with_label_values(&[controller.as_str(), procedure, result]);
+        }
+    }
+
     /// Counts a run of a procedure that has come to this end, after so long.
     pub fn procedure_ended(&self, gvk: &GroupVersionKind, procedure: &str, result: &str, took: Duration) {
         let (families, controller) = (&self.families.procedures, self.controller(gvk));

@@ -30,6 +30,9 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Those on which nothing follows.
+    pub(super) const ENDS: [Self; 3] = [Self::Succeeded, Self::Failed, Self::Cancelled];
+
     /// As it stands in the status.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -57,7 +60,7 @@ impl Phase {
 
     /// Whether nothing follows on it.
     pub fn is_end(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled)
+        Self::ENDS.contains(&self)
     }
 
     /// How far a run with this record is.
