@@ -1,7 +1,7 @@
 //! The pods of a Job: what they say, and whether one is left. Not each pod that has its labels is one.
 
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, Time};
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{Expression, Selector};
@@ -31,7 +31,7 @@ impl<'j> JobPods<'j> {
         })
     }
 
-    /// The last pod that has said something, and that, however many others have their labels.
+    /// The pod that was made last of those that have said something, and that, however many others have their labels.
     ///
     /// # Errors
     /// Pods can't be listed.
@@ -42,10 +42,14 @@ impl<'j> JobPods<'j> {
     ) -> Result<Option<(T, Pod)>, RequestError> {
         let pods = self.pods(client);
         let mut pages = Pages::of(&pods, selected(&self.selector));
-        let mut last = None;
+        let mut last: Option<(T, Pod)> = None;
         while let Some(page) = pages.next().await? {
-            let mut own = page.into_iter().rev().filter(|pod| self.owns(&pod.metadata));
-            last = own.find_map(|pod| Some((said(&pod)?, pod))).or(last);
+            for pod in page.into_iter().filter(|pod| self.owns(&pod.metadata)) {
+                let is_later = last.as_ref().is_none_or(|(_, other)| made(other) <= made(&pod));
+                if is_later && let Some(words) = said(&pod) {
+                    last = Some((words, pod));
+                }
+            }
         }
         Ok(last)
     }
@@ -84,6 +88,10 @@ impl<'j> JobPods<'j> {
         let mut owners = pod.owner_references.iter().flatten();
         owners.any(|owner| owner.controller == Some(true) && owner.uid == self.uid)
     }
+}
+
+fn made(pod: &Pod) -> Option<&Time> {
+    pod.metadata.creation_timestamp.as_ref()
 }
 
 fn selected(selector: &Selector) -> ListParams {
