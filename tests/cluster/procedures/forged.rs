@@ -144,11 +144,13 @@ async fn the_last_steps_follow_on_what_the_operator_has_begun_alone_and_once() {
     begun(&bench, "second").await;
     let made = jobs(&bench).list(&Default::default()).await.unwrap().items.len();
 
-    // Its status is wiped, its end was before.
+    // Its status is wiped, its end was before: this process knows how that was.
+    let end = api.get("first").await.unwrap().data["status"]["message"].clone();
     let wiped = json!({"record": null, "phase": null, "steps": null, "message": null});
     put_status(&bench, "first", &wiped).await;
     rouse(&bench, "first").await;
-    wait_unknown(&bench, "first").await;
+    let run = wait_phase(&bench, KIND, "first", "Failed").await;
+    assert_eq!(run["status"]["message"], end);
     // The mark of another run, and no mark at all.
     let mark = api.get("second").await.unwrap().metadata.annotations.unwrap()["steersman.dev/begun"].clone();
     for (name, mark) in [("copied", Some(mark)), ("own", None)] {

@@ -55,6 +55,12 @@ impl Written {
         self.was_begun() && last.is_some_and(|record| record.ended.is_none())
     }
 
+    /// The record of the end of a run that was begun, which is known to have stood there.
+    pub(super) fn ended(&self) -> Option<&ProcedureRecord> {
+        let is_end = |record: &&ProcedureRecord| record.ended.is_some() && !record.resource_uid.is_empty();
+        self.taken.as_ref().filter(is_end)
+    }
+
     pub(super) fn is_known(&self) -> bool {
         self.taken.is_some() || !self.open.is_empty()
     }

@@ -206,6 +206,10 @@ impl ProcedureReconciler {
         }
         self.doubt(session).await?;
         self.recognise(session).await?;
+        // A run that was begun and has come to its end stays there, whatever others have made of its status and its marks.
+        if session.record.is_none() {
+            session.record = session.records.ended().cloned();
+        }
         self.tell_where(session);
         self.note_spent(session).await?;
         for _ in 0..MAX_ACTIONS {

@@ -99,7 +99,12 @@ pub(super) fn with_shown(current: &Value, procedure: &str, mut shown: Map<String
     let all = all.as_object_mut()?;
     let before = all.get(procedure).and_then(Value::as_object);
     let is_later = before.is_some_and(|before| {
-        before.get("lastRun") != shown.get("lastRun") && time(before, "lastStart") > time(&shown, "lastStart")
+        let began = |shown: &Map<String, Value>| {
+            // Of two in one second the names say which one is told of.
+            let name = shown.get("lastRun").and_then(Value::as_str).map(str::to_owned);
+            (time(shown, "lastStart"), name)
+        };
+        began(before) > began(&shown)
     });
     if let Some(before) = before.filter(|_| is_later) {
         let next = with_times(before, &shown)?;
@@ -122,7 +127,8 @@ pub(super) fn with_shown(current: &Value, procedure: &str, mut shown: Map<String
     Some(Value::Object(status))
 }
 
-/// What is told of a later run, with the times of one that began before it where they are later. `None` where none is.
+/// What is told of a later run, with the times of one that began before it where they are later, and the request that it follows.
+/// `None` where nothing changes.
 fn with_times(later: &Map<String, Value>, shown: &Map<String, Value>) -> Option<Map<String, Value>> {
     let mut next = later.clone();
     for key in ["lastSuccess", "lastSchedule"] {
@@ -131,6 +137,9 @@ fn with_times(later: &Map<String, Value>, shown: &Map<String, Value>) -> Option<
         {
             next.insert(key.to_owned(), value.clone());
         }
+    }
+    if let Some(request) = shown.get("lastRequest") {
+        next.insert("lastRequest".to_owned(), request.clone());
     }
     (next != *later).then_some(next)
 }
@@ -198,6 +207,34 @@ mod tests {
             json!({"lastRun": "b", "lastStart": two, "lastSuccess": two})
         );
         assert_eq!(with_shown(&status, "backup", of("a", one, Some(one))), None);
+    }
+
+    #[test]
+    fn of_two_that_begin_in_one_second_one_is_told_of_and_the_request_of_either_is_noted() {
+        let of = |run: &str, request: Option<&str>| {
+            let mut shown = Map::from_iter([
+                ("lastRun".to_owned(), run.into()),
+                ("lastStart".to_owned(), "2026-01-01T00:00:01Z".into()),
+            ]);
+            shown.extend(request.map(|request| ("lastRequest".to_owned(), request.into())));
+            shown
+        };
+        let asked = [("a", Some("1")), ("b", None)];
+        let due = [("a", None), ("b", Some("1"))];
+        for [one, other] in [asked, due] {
+            for order in [[one, other, one], [other, one, other]] {
+                let mut status = json!({"procedures": {"backup": {"lastRequest": "0"}}});
+                for (run, request) in order {
+                    status = with_shown(&status, "backup", of(run, request)).unwrap_or(status);
+                }
+                let told = &status["procedures"]["backup"];
+                assert_eq!(
+                    (&told["lastRun"], &told["lastRequest"]),
+                    (&json!("b"), &json!("1")),
+                    "{order:?}"
+                );
+            }
+        }
     }
 
     #[test]

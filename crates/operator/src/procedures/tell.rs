@@ -53,6 +53,8 @@ impl ProcedureReconciler {
         if let Some(record) = &session.record {
             match &written {
                 Ok(_) => session.records.is(record),
+                // It was not taken, and is made anew of what is there.
+                Err(error) if error.0.is_conflict() => {}
                 Err(_) => session.records.may_be(record),
             }
         }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use steersman_watches::procedure::{JobStep, Procedure, RunHistory, Step, Work};
 
+use super::cache::Written;
 use super::decide::{UNKNOWN, next_action, run_state};
 use super::job::{job_name, seen};
 use super::record::{Outcome, ProcedureRecord, Stop, begun_mark, is_begun_mark};
@@ -411,4 +412,20 @@ fn what_a_job_says_is_json_or_a_text() {
     assert_eq!(result_of(" {\"a\": 1}\n"), json!({"a": 1}));
     assert_eq!(result_of("7"), json!("7"));
     assert_eq!(result_of("{broken"), json!("{broken"));
+}
+
+#[test]
+fn the_end_of_a_run_that_was_begun_is_remembered() {
+    let mut without_last_steps = procedure(0);
+    without_last_steps.finally.clear();
+    let taken_up = ProcedureRecord::take_up(&without_last_steps, "uid", UNKNOWN.to_owned(), at(1));
+    let under_way = ProcedureRecord::begin(&without_last_steps, ("uid", Some(1)), None, at(0));
+    let refused = ProcedureRecord::unbegun("no such resource".to_owned(), false, at(1));
+    for (record, is_remembered) in [(&taken_up, true), (&under_way, false), (&refused, false)] {
+        let mut written = Written::default();
+        written.may_be(record);
+        assert_eq!(written.ended(), None, "{record:?}");
+        written.is(record);
+        assert_eq!(written.ended().is_some(), is_remembered, "{record:?}");
+    }
 }
