@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, definitions};
 use crate::hook_words::inject;
 
-use super::{BACKUP, annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures};
+use super::{
+    BACKUP, annotate, begin, end_pod, jobs, pod_of, released, runs, wait_job, wait_phase, with_procedures,
+};
 
 async fn try_begin(bench: &Bench, name: &str, spec: &Value) -> Result<(), kube::Error> {
     let run = json!({
@@ -219,6 +221,40 @@ async fn a_job_says_nothing_of_a_secret_that_admission_has_given_its_pod() {
     operator.stop().await.unwrap();
 }
 
+/// Makes a pod with the labels of a Job and this owner, which has ended with these words.
+async fn make_pod(bench: &Bench, name: &str, (job, owner): (&str, Value), words: &str) {
+    let uid = jobs(bench).get(job).await.unwrap().metadata.uid.unwrap();
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "ownerReferences": [owner],
+        "labels": {"batch.kubernetes.io/controller-uid": uid}}, "spec": {"containers": [{"name": "main", "image": "none"}]}});
+    let pods = bench.api("", "v1", "Pod", "pods");
+    bench.create(&pods, pod).await;
+    let ended = json!({"status": {"phase": "Succeeded", "containerStatuses": [{"name": "main", "image": "none", "imageID": "none",
+        "ready": false, "restartCount": 0, "state": {"terminated": {"exitCode": 0, "message": words}}}]}});
+    pods.patch_status(name, &PatchParams::default(), &Patch::Merge(ended))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn of_several_pods_of_a_job_the_one_that_was_made_last_is_heard() {
+    let Some(bench) = with_procedures("procedureseveral", &["WebBackup"], BACKUP).await else {
+        return;
+    };
+    let operator = released(&bench).await;
+    begin(&bench, "WebBackup", "told", json!({})).await;
+    let job = wait_job(&bench, "WebBackup", "told", "job", 1).await;
+    pod_of(&bench, &job).await;
+    // The server tells times in seconds.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let owner = json!({"apiVersion": "batch/v1", "kind": "Job", "name": job, "controller": true,
+        "uid": jobs(&bench).get(&job).await.unwrap().metadata.uid});
+    make_pod(&bench, "aaa", (&job, owner), "later").await;
+    end_pod(&bench, &job, "Succeeded", "earlier").await;
+    let run = wait_phase(&bench, "WebBackup", "told", "Succeeded").await;
+    assert_eq!(run["status"]["result"], "later");
+    operator.stop().await.unwrap();
+}
+
 /// Whoever may make pods can give one the labels of a Job.
 #[tokio::test]
 async fn a_job_says_nothing_by_a_pod_that_is_not_its_own() {
@@ -228,18 +264,9 @@ async fn a_job_says_nothing_by_a_pod_that_is_not_its_own() {
     let operator = released(&bench).await;
     begin(&bench, "WebBackup", "told", json!({})).await;
     let job = wait_job(&bench, "WebBackup", "told", "job", 1).await;
-    let uid = jobs(&bench).get(&job).await.unwrap().metadata.uid.unwrap();
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "shop-map", "controller": true,
         "uid": bench.config_maps().get("shop-map").await.unwrap().metadata.uid});
-    let other = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "zzz", "ownerReferences": [owner],
-        "labels": {"batch.kubernetes.io/controller-uid": uid}}, "spec": {"containers": [{"name": "main", "image": "none"}]}});
-    let pods = bench.api("", "v1", "Pod", "pods");
-    bench.create(&pods, other).await;
-    let ended = json!({"status": {"phase": "Succeeded", "containerStatuses": [{"name": "main", "image": "none", "imageID": "none",
-        "ready": false, "restartCount": 0, "state": {"terminated": {"exitCode": 0, "message": "forged"}}}]}});
-    pods.patch_status("zzz", &PatchParams::default(), &Patch::Merge(ended))
-        .await
-        .unwrap();
+    make_pod(&bench, "zzz", (&job, owner), "forged").await;
     end_pod(&bench, &job, "Succeeded", "real").await;
     let run = wait_phase(&bench, "WebBackup", "told", "Succeeded").await;
     assert_eq!(run["status"]["result"], "real");
