@@ -55,12 +55,16 @@ func frontend() {
 	serve(mux)
 }
 
-// backend answers as the chart's program does, without a database.
+// backend answers as the chart's program does, without a database. It writes what no program should, and what it is asked for.
 func backend() {
+	fmt.Printf("listening, as %s: %s\n", os.Getenv("DATABASE_PASSWORD"), "<script>alert(1)</script> \x1b[31m")
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", ok)
 	mux.HandleFunc("/readyz", ok)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != "" {
+			fmt.Println("asked for", r.URL.RawQuery)
+		}
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(map[string]string{"servedBy": os.Getenv("POD_NAME")})
 	})
