@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 
-use super::{RESTORE, annotate, begin, end_pod, jobs, released, runs, wait_job, wait_phase, with_procedures};
+use super::{
+    RESTORE, annotate, begin, end_pod, jobs, pod_of, released, runs, wait_job, wait_phase, with_procedures,
+};
 
 const KIND: &str = "WebRestore";
 
@@ -102,6 +104,8 @@ async fn an_older_record_that_is_put_back_leaves_no_job_behind() {
         let older = runs(&bench, KIND).get(name).await.unwrap().data["status"].clone();
         end_pod(&bench, &copy, "Succeeded", "").await;
         let load = wait_job(&bench, KIND, name, "load", 1).await;
+        // It is named before it is made, and is what tells the next process.
+        pod_of(&bench, &load).await;
         if is_restarted {
             operator.kill().await.unwrap();
         }
