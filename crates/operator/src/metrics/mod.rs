@@ -303,13 +303,12 @@ impl Metrics {
         resources.note(gvk, namespace, name, |numbers| numbers.waits_since = since);
     }
 
-    /// Begins to count the runs of a procedure by these results, at none: of a series that begins at 1, Prometheus sees no increase.
-    pub fn procedure_counted(&self, gvk: &GroupVersionKind, procedure: &str, results: &[&str]) {
+    /// Shows the runs of a procedure by these results with zeros, as [`Metrics::start_controller`] does with what it counts.
+    pub fn start_procedure(&self, gvk: &GroupVersionKind, procedure: &str, results: &[&str]) {
         let (families, controller) = (&self.families.procedures, self.controller(gvk));
         for result in results {
-            families
-                .runs
-                .with_label_values(&[controller.as_str(), procedure, result]);
+            let counted = [controller.as_str(), procedure, result];
+            families.runs.with_label_values(&counted).reset();
         }
     }
 

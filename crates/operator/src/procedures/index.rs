@@ -95,6 +95,10 @@ impl Procedures {
         (dependents, coordination): (Arc<Dependents>, Arc<Coordination>),
         metrics: Metrics,
     ) -> Self {
+        let results = Phase::ENDS.map(Phase::as_str);
+        for procedure in &all {
+            metrics.start_procedure(&gvk, &procedure.name, &results);
+        }
         Self {
             gvk,
             all,
@@ -332,9 +336,6 @@ impl Procedures {
 
     /// All runs of a procedure are known.
     pub(crate) fn note_listed(&self, procedure: &Procedure) {
-        let results = Phase::ENDS.map(Phase::as_str);
-        self.metrics
-            .procedure_counted(&self.gvk, &procedure.name, &results);
         self.lock().listed += 1;
         self.coordination.note_listed(&procedure.name);
         self.changed.notify_one();
