@@ -99,12 +99,7 @@ pub(super) fn with_shown(current: &Value, procedure: &str, mut shown: Map<String
     let all = all.as_object_mut()?;
     let before = all.get(procedure).and_then(Value::as_object);
     let is_later = before.is_some_and(|before| {
-        let began = |shown: &Map<String, Value>| {
-            // Of two in one second the names say which one is told of.
-            let name = shown.get("lastRun").and_then(Value::as_str).map(str::to_owned);
-            (time(shown, "lastStart"), name)
-        };
-        began(before) > began(&shown)
+        before.get("lastRun") != shown.get("lastRun") && beginning(before) > beginning(&shown)
     });
     if let Some(before) = before.filter(|_| is_later) {
         let next = with_times(before, &shown)?;
@@ -142,6 +137,12 @@ fn with_times(later: &Map<String, Value>, shown: &Map<String, Value>) -> Option<
         next.insert("lastRequest".to_owned(), request.clone());
     }
     (next != *later).then_some(next)
+}
+
+/// When a run began; of two in one second the names say which one is told of.
+fn beginning(shown: &Map<String, Value>) -> (Option<Timestamp>, Option<&str>) {
+    let name = shown.get("lastRun").and_then(Value::as_str);
+    (time(shown, "lastStart"), name)
 }
 
 fn time(shown: &Map<String, Value>, key: &str) -> Option<Timestamp> {
