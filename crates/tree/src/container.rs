@@ -42,7 +42,7 @@ pub struct ContainerView {
     pub former: String,
 }
 
-/// The containers of a pod, those of its beginning first. Of other objects there are none.
+/// The containers of a pod, those of its beginning first.
 pub fn containers(pod: &DynamicObject) -> Vec<ContainerView> {
     let kinds = ["initContainer", "container", "ephemeralContainer"];
     let of_kind = |kind: &str| {
@@ -134,7 +134,7 @@ mod tests {
             ]
         );
         assert_eq!((found[1].ready, found[1].restarts), (true, 3));
-        let other = json!({"metadata": {}, "spec": {"containers": 3}});
-        assert!(containers(&serde_json::from_value(other).unwrap()).is_empty());
+        let odd = json!({"metadata": {}, "spec": {"containers": 3}});
+        assert!(containers(&serde_json::from_value(odd).unwrap()).is_empty());
     }
 }

@@ -10,7 +10,9 @@ use axum::response::Response;
 use kube::api::DynamicObject;
 use steersman_cluster::RequestError;
 use steersman_operator::status::Redactor;
-use steersman_tree::{ContainerView, ObjectView, TreeError, checks_of, conditions, containers, owners, yaml};
+use steersman_tree::{
+    Condition, ContainerView, ObjectView, TreeError, checks_of, conditions, containers, owners, yaml,
+};
 
 use super::release::redactor_of_release;
 use super::{at_length, failed, gone, mask_each, nothing, within};
@@ -85,8 +87,19 @@ pub(crate) async fn object(
     let mut events = events.unwrap_or_default();
     let mut texts = vec![&mut why];
     texts.extend(events.iter_mut().map(|event| &mut event.message));
-    texts.extend(containers.iter_mut().map(|container| &mut container.message));
-    texts.extend(conditions.iter_mut().map(|condition| &mut condition.message));
+    for ContainerView {
+        image,
+        state,
+        message,
+        former,
+        ..
+    } in &mut containers
+    {
+        texts.extend([image, state, message, former]);
+    }
+    for Condition { reason, message, .. } in &mut conditions {
+        texts.extend([reason, message]);
+    }
     // An item of a set is named by its value.
     texts.extend(owners.iter_mut().flat_map(|owner| &mut owner.fields));
     mask_each(texts, &shown.redactor);

@@ -140,13 +140,13 @@ pub(crate) async fn compared(
         Ok(found) => found,
         Err(response) => return response,
     };
+    if let Some(error) = &found.denied {
+        return failed(&app, error);
+    }
     let numbered = |number: u32| {
         let mut stored = found.revisions.iter();
         stored.find(|stored| stored.record.version.0 == number)
     };
-    if let Some(error) = &found.denied {
-        return failed(&app, error);
-    }
     let (Some(before), Some(after)) = (numbered(from), numbered(to)) else {
         return gone(
             &app,
