@@ -6,21 +6,26 @@ use std::path::{Path, PathBuf};
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecursiveMode};
 
-/// What an event must be about, and the folders to watch for it. A file is watched in its folder, as editors put
+/// What an event must be about, and the folders to watch for it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Places {
+    /// The file, the charts and what else it names.
+    pub(super) subjects: BTreeSet<PathBuf>,
+    pub(super) folders: BTreeMap<PathBuf, RecursiveMode>,
+}
+
+/// Where to look for changes of these. A file is watched in its folder, as editors put
 /// another one in its place; so is the folder of a chart.
-pub(super) fn places<'a>(
-    file: &'a Path,
-    charts: impl IntoIterator<Item = &'a Path>,
-) -> (BTreeSet<PathBuf>, BTreeMap<PathBuf, RecursiveMode>) {
+pub(super) fn places<'a>(file: &'a Path, charts: impl IntoIterator<Item = &'a Path>) -> Places {
     let mut subjects = BTreeSet::new();
-    let mut places = BTreeMap::new();
+    let mut folders = BTreeMap::new();
     for path in std::iter::once(file).chain(charts) {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         // A link and what it leads to can both be replaced.
         let real = absolute.canonicalize().ok();
         for path in std::iter::once(absolute).chain(real) {
             if let Some(folder) = path.parent() {
-                places
+                folders
                     .entry(folder.to_owned())
                     .or_insert(RecursiveMode::NonRecursive);
                 // A mounted ConfigMap changes by another link beside the file.
@@ -29,12 +34,12 @@ pub(super) fn places<'a>(
                 }
             }
             if path.is_dir() {
-                places.insert(path.clone(), RecursiveMode::Recursive);
+                folders.insert(path.clone(), RecursiveMode::Recursive);
             }
             subjects.insert(path);
         }
     }
-    (subjects, places)
+    Places { subjects, folders }
 }
 
 /// Whether an event may have changed what is read: reading itself makes events, too, and so do the files that editors
@@ -137,10 +142,11 @@ mod tests {
         std::fs::create_dir(root.join("web")).unwrap();
         std::fs::write(root.join("db.tgz"), "").unwrap();
         let charts = [root.join("web"), root.join("db.tgz")];
-        let (subjects, places) = places(&root.join("watches.yaml"), charts.iter().map(PathBuf::as_path));
+        let Places { subjects, folders } =
+            places(&root.join("watches.yaml"), charts.iter().map(PathBuf::as_path));
         assert_eq!(subjects.len(), 3);
         assert_eq!(
-            places.into_iter().collect::<Vec<_>>(),
+            folders.into_iter().collect::<Vec<_>>(),
             [
                 (root.clone(), RecursiveMode::NonRecursive),
                 (root.join("web"), RecursiveMode::Recursive),

@@ -8,13 +8,13 @@
 mod check;
 mod events;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use check::load;
-use events::{is_change, places};
-use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+use events::{Places, is_change, places};
+use notify::{Event, RecommendedWatcher, Watcher};
 use steersman_model::Environment;
 use steersman_watches::Watches;
 use tokio::sync::{mpsc, watch};
@@ -32,7 +32,8 @@ pub type Updates = watch::Receiver<Watches>;
 ///
 /// # Guarantees
 /// Only what loads as a whole, with templates that parse, is sent: until what is wrong is mended, the last good
-/// watches and charts count. What is wrong is in the log, once.
+/// watches and charts count. What is wrong is in the log, once. No change is missed, also none between the loading of
+/// `watches` and this.
 ///
 /// # Errors
 /// The system has no means to follow files, or no more of them.
@@ -48,12 +49,11 @@ pub fn follow(file: &Path, environment: &Environment, watches: &Watches) -> Resu
         environment: environment.clone(),
         current: watches.clone(),
         system,
-        places: BTreeMap::new(),
-        subjects: BTreeSet::new(),
+        followed: Places::default(),
         reported: None,
         sender,
     };
-    follower.look_at_places()?;
+    follower.watch_places()?;
     tokio::spawn(follower.run(received));
     Ok(updates)
 }
@@ -63,10 +63,8 @@ struct Follower {
     environment: Environment,
     current: Watches,
     system: RecommendedWatcher,
-    /// The folders that are watched.
-    places: BTreeMap<PathBuf, RecursiveMode>,
-    /// What an event must be about: the file, the charts and what else it names.
-    subjects: BTreeSet<PathBuf>,
+    /// What is watched.
+    followed: Places,
     /// What the log says to be wrong; `None` while the files can be used.
     reported: Option<String>,
     sender: watch::Sender<Watches>,
@@ -75,22 +73,35 @@ struct Follower {
 impl Follower {
     async fn run(mut self, mut events: mpsc::UnboundedReceiver<notify::Result<Event>>) {
         loop {
-            tokio::select! {
-                () = self.sender.closed() => return,
-                event = events.recv() => match event {
-                    Some(event) if self.matters(&event) => {}
-                    Some(_) => continue,
-                    None => return,
+            // First of all for what has changed since the watches were loaded.
+            self.read().await;
+            loop {
+                tokio::select! {
+                    () = self.sender.closed() => return,
+                    event = events.recv() => match event {
+                        Some(event) if self.matters(&event) => break,
+                        Some(_) => {}
+                        None => return,
+                    }
                 }
             }
             self.settle(&mut events).await;
-            // Before anything is read, so that no change falls between the two.
-            if let Err(error) = self.look_at_places() {
+        }
+    }
+
+    /// Reads everything, and again while that leads to other places. What is read is watched before: a change between
+    /// the two would be seen by nobody.
+    async fn read(&mut self) {
+        loop {
+            if let Err(error) = self.watch_places() {
                 tracing::warn!(%error, "not all charts can be followed");
             }
             let (file, environment) = (self.file.clone(), self.environment.clone());
             if let Ok(loaded) = tokio::task::spawn_blocking(move || load(&file, &environment)).await {
                 self.take(loaded);
+            }
+            if self.wanted() == self.followed {
+                return;
             }
         }
     }
@@ -108,7 +119,7 @@ impl Follower {
 
     fn matters(&self, event: &notify::Result<Event>) -> bool {
         match event {
-            Ok(event) => event.need_rescan() || is_change(event, &self.subjects),
+            Ok(event) => event.need_rescan() || is_change(event, &self.followed.subjects),
             // What was missed shows when everything is read again.
             Err(_) => true,
         }
@@ -133,37 +144,34 @@ impl Follower {
                     return;
                 }
                 self.current = watches.clone();
-                if let Err(error) = self.look_at_places() {
-                    tracing::warn!(%error, "not all charts can be followed");
-                }
                 // The receiver may be gone; then the next turn ends this.
                 let _ = self.sender.send(watches);
             }
         }
     }
 
-    /// Watches the folders of everything that counts now. A folder that was replaced is watched anew.
-    fn look_at_places(&mut self) -> Result<(), notify::Error> {
+    /// What counts now.
+    fn wanted(&self) -> Places {
         let charts = self.current.iter().map(|watch| watch.chart_path.as_path());
         let ansible = self.current.ansible().iter();
         let sources = ansible.flat_map(|watch| watch.sources.places.iter().map(PathBuf::as_path));
         let values = self.current.iter().flat_map(|watch| &watch.values.files);
         let values = values.filter_map(|file| file.path.as_deref());
         let followed: BTreeSet<&Path> = charts.chain(values).chain(sources).collect();
-        let (subjects, places) = places(&self.file, followed);
-        for old in self.places.keys() {
-            // Gone from the disk already.
+        places(&self.file, followed)
+    }
+
+    /// Watches all folders anew: one that was replaced is another one. Changes meanwhile go unseen.
+    fn watch_places(&mut self) -> Result<(), notify::Error> {
+        for old in self.followed.folders.keys() {
+            // Gone from the disk already, or never watched.
             let _ = self.system.unwatch(old);
         }
-        self.subjects = subjects;
-        self.places.clear();
+        self.followed = self.wanted();
         let mut failure = None;
-        for (place, mode) in places {
-            match self.system.watch(&place, mode) {
-                Ok(()) => {
-                    self.places.insert(place, mode);
-                }
-                Err(error) => failure = Some(error),
+        for (folder, mode) in &self.followed.folders {
+            if let Err(error) = self.system.watch(folder, *mode) {
+                failure = Some(error);
             }
         }
         failure.map_or(Ok(()), Err)
@@ -174,12 +182,20 @@ impl Follower {
 mod tests {
     use super::*;
 
-    /// Follows a file, changes something, and gives the kinds that are watched then.
-    async fn kinds_after(file: &Path, change: impl FnOnce()) -> Vec<String> {
+    /// Follows a file with the kind `Web` that changes as soon as it was loaded, then changes something, and gives the
+    /// kinds that are watched after each.
+    async fn kinds_after(file: &Path, change: impl FnOnce()) -> [Vec<String>; 2] {
         let environment: Environment = std::iter::empty().collect();
         let watches = Watches::load(file, &environment).unwrap();
+        let text = std::fs::read_to_string(file).unwrap();
+        std::fs::write(file, text.replace("kind: Web", "kind: Early")).unwrap();
         let mut updates = follow(file, &environment, &watches).unwrap();
+        let first = next_kinds(&mut updates).await;
         change();
+        [first, next_kinds(&mut updates).await]
+    }
+
+    async fn next_kinds(updates: &mut Updates) -> Vec<String> {
         tokio::time::timeout(Duration::from_secs(20), updates.changed())
             .await
             .expect("a change is seen")
@@ -217,7 +233,7 @@ mod tests {
             std::fs::write(&other, entry("Site")).unwrap();
             std::fs::rename(other, &file).unwrap();
         });
-        assert_eq!(kinds.await, ["Site"]);
+        assert_eq!(kinds.await, [["Early"], ["Site"]]);
     }
 
     #[cfg(unix)]
@@ -234,6 +250,7 @@ mod tests {
         version("..1", "Web");
         let file = root.join("watches.yaml");
         std::os::unix::fs::symlink("..data/watches.yaml", &file).unwrap();
-        assert_eq!(kinds_after(&file, || version("..2", "Site")).await, ["Site"]);
+        let kinds = kinds_after(&file, || version("..2", "Site"));
+        assert_eq!(kinds.await, [["Early"], ["Site"]]);
     }
 }
