@@ -1,5 +1,6 @@
 //! The dashboard and the alerts, by a real Prometheus that scrapes an operator.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use steersman_testkit::cluster::OperatorProcess;
 use steersman_testkit::prometheus::{Prometheus, PrometheusPrograms};
 
-use crate::bench::{Bench, condition};
+use crate::bench::{self, Bench, condition};
 use crate::hooks::finish_job_of;
 use crate::procedures::{begin, define_runs, end_pod, wait_job, wait_phase};
 
@@ -39,6 +40,27 @@ fn queries() -> Vec<(String, String, String)> {
     found
 }
 
+/// What is long, much or slow for an alert, and what is in these tests. That the alerts wait until then is promtool's to tell.
+const SOONER: &[(&str, &str, &str)] = &[
+    ("SteersmanStageStuck", "> 3600", "> 1"),
+    ("SteersmanDriftRecurring", "> 5", "> 1"),
+    ("SteersmanProcedureLate", "> 3600", "> 1"),
+    ("SteersmanReconcilesSlow", "> 30", "> 0"),
+    ("SteersmanQueueGrows", "> 0", ">= 0"),
+    ("SteersmanMemoryHigh", "> 0.9", "> 0"),
+];
+
+fn fire_at_once(rule: &mut Value) {
+    let waits = rule.as_object_mut().unwrap().remove("for");
+    assert!(waits.is_some(), "{rule}");
+    let sooner = SOONER.iter().find(|(alert, ..)| rule["alert"] == *alert);
+    if let Some((_, from, to)) = sooner {
+        let condition = rule["expr"].as_str().unwrap().replacen(from, to, 1);
+        assert_ne!(rule["expr"], *condition);
+        rule["expr"] = json!(condition);
+    }
+}
+
 /// A Prometheus that scrapes an operator.
 pub(crate) struct Watched {
     prometheus: Prometheus,
@@ -57,9 +79,7 @@ impl Watched {
             .iter_mut()
             .flat_map(|group| group["rules"].as_array_mut().unwrap())
         {
-            // They fire at once: promtool tells that they wait.
-            let waits = rule.as_object_mut().unwrap().remove("for");
-            assert!(waits.is_some(), "{rule}");
+            fire_at_once(rule);
         }
         std::fs::write(folder.path().join("rules.yaml"), rules["spec"].to_string()).unwrap();
         let prometheus = programs.start(folder.path(), operator.metrics_port());
@@ -81,6 +101,37 @@ impl Watched {
             assert!(begun.elapsed() < PATIENCE, "{query}: {found:?}");
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
+    }
+
+    /// Waits until these alerts, each with the resource or procedure that it is about, fire for what the labels choose, and
+    /// no other one.
+    pub(crate) async fn fires(&self, labels: &str, expected: &[(&str, &str)]) {
+        let expected: BTreeSet<_> = expected
+            .iter()
+            .map(|(alert, about)| ((*alert).to_owned(), (*about).to_owned()))
+            .collect();
+        let begun = Instant::now();
+        loop {
+            let found = self.firing(labels);
+            if found == expected {
+                return;
+            }
+            assert!(begun.elapsed() < bench::PATIENCE, "{found:#?}");
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+
+    fn firing(&self, labels: &str) -> BTreeSet<(String, String)> {
+        let query = format!("ALERTS{{alertstate=\"firing\",{labels}}}");
+        let label = |series: &Value, name: &str| series["metric"][name].as_str().map(str::to_owned);
+        let alert = |series: &Value| {
+            let about = label(series, "name").or_else(|| label(series, "procedure"));
+            (
+                label(series, "alertname").unwrap_or_default(),
+                about.unwrap_or_default(),
+            )
+        };
+        self.prometheus.query(&query).unwrap().iter().map(alert).collect()
     }
 
     /// Waits until each panel of the row of roles, or of all others, has something to show.
@@ -170,33 +221,8 @@ async fn round(bench: &Bench, name: &str) {
         .await;
 }
 
-/// What goes wrong fires the alert that is for it, and no other one.
-async fn check_alerts(bench: &Bench, watched: &Watched) {
-    begin(bench, "WebBackup", "lost", json!({})).await;
-    let job = wait_job(bench, "WebBackup", "lost", "job", 1).await;
-    end_pod(bench, &job, "Failed", "no room").await;
-    wait_phase(bench, "WebBackup", "lost", "Failed").await;
-    let firing = |rest: &str| format!("ALERTS{{alertstate=\"firing\",{rest}}}");
-    for (alert, of) in [
-        ("SteersmanReleaseFailed", "name=\"broken\""),
-        ("SteersmanProcedureFailing", "procedure=\"backup\""),
-    ] {
-        let found = watched.answer(&firing(of)).await;
-        let named: Vec<_> = found
-            .iter()
-            .map(|series| &series["metric"]["alertname"])
-            .collect();
-        assert_eq!(named, [alert], "{found:?}");
-    }
-    let well = watched
-        .prometheus
-        .query(&firing("name=~\"shop|store|slow\""))
-        .unwrap();
-    assert!(well.is_empty(), "{well:?}");
-}
-
 #[tokio::test]
-async fn each_panel_has_an_answer_and_what_goes_wrong_fires_its_alert() {
+async fn each_panel_has_an_answer() {
     let Some(programs) = PrometheusPrograms::find_or_skip() else {
         return;
     };
@@ -236,6 +262,5 @@ async fn each_panel_has_an_answer_and_what_goes_wrong_fires_its_alert() {
     assert_eq!(watched.number("Not ready").await, not_ready.to_string());
     assert_eq!(watched.number("Failed or stalled").await, "1");
     assert_eq!(watched.number("Waiting at a gate").await, "1");
-    check_alerts(&bench, &watched).await;
     operator.stop().await.unwrap();
 }

@@ -5,6 +5,7 @@
     reason = "a test ends where something is not as it must be, and the parameters of requests are beside the point"
 )]
 
+mod alerts;
 mod applying;
 mod bad_inputs;
 mod bench;

@@ -24,7 +24,7 @@ use tokio::net::TcpStream;
 use crate::bench::{Bench, PATIENCE};
 
 /// `steersman ui` of a bench.
-struct Page {
+pub(crate) struct Page {
     child: Child,
     host: String,
     code: String,
@@ -45,7 +45,7 @@ struct Answer {
 }
 
 impl Page {
-    fn start(bench: &Bench, arguments: &[&str]) -> Self {
+    pub(crate) fn start(bench: &Bench, arguments: &[&str]) -> Self {
         Self::start_as(bench, bench.user.kubeconfig(), arguments)
     }
 
@@ -74,6 +74,15 @@ impl Page {
             host: host.to_owned(),
             code: path.strip_prefix("login?code=").unwrap_or_default().to_owned(),
         }
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Where a session begins, once.
+    pub(crate) fn begin(&self) -> String {
+        format!("http://{}/login?code={}", self.host, self.code)
     }
 
     /// A request with these lines in its head.

@@ -49,9 +49,7 @@ async fn everybody_can_read_the_page_and_sees_changes_without_a_reload() {
     let operator = bench.ready_operator().await;
     release(&bench).await;
     let page = Page::start(&bench, &[]);
-    browser
-        .goto(&format!("http://{}/login?code={}", page.host, page.code))
-        .await;
+    browser.goto(&page.begin()).await;
     browser
         .wait("table.releases", |text| text.contains("Web broken"))
         .await;
