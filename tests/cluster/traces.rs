@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
 use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use prost::Message as _;
 use serde_json::json;
 use steersman_testkit::cluster::{OperatorCommand, OperatorProcess};
@@ -193,6 +194,41 @@ async fn a_reconcile_is_a_trace_of_its_steps_and_requests() {
     let log = operator.log_text();
     assert!(log.contains("\"msg\":\"Installed release\""), "{log}");
     assert!(!log.contains("Traces can't be sent"), "{log}");
+}
+
+/// What fails says of which kind that is, and no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_has_the_type_of_its_error() {
+    let Some(bench) = Bench::with_kind("what_fails_has_the_type").await else {
+        return;
+    };
+    let refused = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_A_Name}\ndata: {password: '{{ .Values.password }}'}\n";
+    bench.add_template("refused.yaml", refused);
+    let receiver = Receiver::default();
+    let port = receiver.listen().await;
+    let operator = operator(&bench, &format!("http://127.0.0.1:{port}"));
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+    bench.apply_web("shop", json!({"password": "canary"})).await;
+    bench.wait_failed("shop", "Ready").await;
+    let trace = trace_with(&receiver, "install").await;
+    operator.stop().await.unwrap();
+    let failed = trace.iter().filter(|span| {
+        let status = span.status.as_ref();
+        status.is_some_and(|status| status.code() == StatusCode::Error)
+    });
+    let types: BTreeMap<&str, String> = failed
+        .map(|span| {
+            let of_span = attributes(&span.attributes);
+            (span.name.as_str(), of_span["error.type"].clone())
+        })
+        .collect();
+    assert_eq!(types.get("PATCH").map(String::as_str), Some("422"), "{types:?}");
+    assert_eq!(
+        types.get("install").map(String::as_str),
+        Some("_OTHER"),
+        "{types:?}"
+    );
+    assert!(!format!("{trace:?}").contains("canary"));
 }
 
 /// The trace with a span of this name, once that has come whole: its root comes last.
