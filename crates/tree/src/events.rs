@@ -2,21 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{Event, ObjectReference};
 use kube::Client;
 use kube::api::{Api, ListParams};
 use steersman_cluster::RequestError;
+use steersman_cluster::client::Pages;
 use steersman_model::{ObjectId, harmless};
 
+use crate::workload::next_page;
+
 /// So many of a namespace are looked through, and so many of one object where there are more.
-const MOST_READ: u32 = 1000;
-const MOST_OF_ONE: u32 = 100;
+const MOST_READ: usize = 1000;
+const MOST_OF_ONE: usize = 100;
+/// So many are asked for at a time: mostly they are small.
+const PAGE: u32 = 20;
 /// Where there are more, those of so many objects are asked for, of some at a time.
 const MOST_ASKED: usize = 64;
 const AT_ONCE: usize = 8;
 /// So many are told, the last ones.
 const MOST: usize = 30;
+/// A text with more bytes is not told. It is not cut, as then half a secret could be in it, which nothing masks.
+const LONGEST: usize = 16 * 1024;
 
 /// Something that has happened to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,27 +53,63 @@ pub async fn events(
     about: &BTreeSet<ObjectId>,
 ) -> Result<Vec<EventView>, RequestError> {
     let events: Api<Event> = Api::namespaced(client.clone(), namespace);
-    let found = events.list(&ListParams::default().limit(MOST_READ)).await?;
-    let is_all = found.metadata.continue_.as_deref().is_none_or(str::is_empty);
     let known = about
         .iter()
         .map(|id| (id.kind.as_str(), id.name.as_str(), id.group.as_str()));
     let known: BTreeSet<_> = known.collect();
-    let is_meant = |event: &Event| is_among(&event.involved_object, &known).unwrap_or_default();
-    let meant = if is_all {
-        found.items
+    let (mut views, is_all) = if are_many(&events).await? {
+        (Vec::new(), false)
     } else {
-        drop(found);
-        let asked = about.iter().take(MOST_ASKED);
-        let asked: Vec<_> = asked.map(|id| of_one(events.clone(), fields(id))).collect();
-        let each = futures::stream::iter(asked).buffer_unordered(AT_ONCE);
-        let each: Vec<Vec<Event>> = each.try_collect().await?;
-        each.into_iter().flatten().collect()
+        newest_of(&events, ListParams::default(), (&known, MOST_READ)).await?
     };
-    let mut views: Vec<EventView> = meant.iter().filter(|event| is_meant(event)).map(view).collect();
+    if is_all {
+        return Ok(views);
+    }
+    views.clear();
+    let asked = about.iter().take(MOST_ASKED).map(|id| {
+        let asked = ListParams::default().fields(&fields(id));
+        newest_of(&events, asked, (&known, MOST_OF_ONE)).boxed()
+    });
+    let asked: Vec<_> = asked.collect();
+    let mut each = futures::stream::iter(asked).buffer_unordered(AT_ONCE);
+    while let Some((found, _)) = each.try_next().await? {
+        views.extend(found);
+        cut(&mut views);
+    }
+    Ok(views)
+}
+
+/// Whether the server says that there are more than are looked through, so that they need not be read to know it.
+async fn are_many(events: &Api<Event>) -> Result<bool, RequestError> {
+    let first = events.list(&ListParams::default().limit(1)).await?;
+    let others = first.metadata.remaining_item_count.unwrap_or_default();
+    Ok(usize::try_from(others).is_ok_and(|others| others >= MOST_READ))
+}
+
+/// The last of those asked for that are about what is known, and whether all were looked through: no more are than `most`.
+async fn newest_of(
+    events: &Api<Event>,
+    asked: ListParams,
+    (known, most): (&BTreeSet<(&str, &str, &str)>, usize),
+) -> Result<(Vec<EventView>, bool), RequestError> {
+    let mut pages = Pages::of(events, asked.limit(PAGE));
+    let (mut views, mut read) = (Vec::new(), 0);
+    while let Some((page, _place)) = next_page(&mut pages).await? {
+        read += page.len();
+        if read > most {
+            return Ok((views, false));
+        }
+        let is_meant = |event: &&Event| is_among(&event.involved_object, known).unwrap_or_default();
+        views.extend(page.iter().filter(is_meant).map(view));
+        cut(&mut views);
+    }
+    Ok((views, true))
+}
+
+/// The last ones.
+fn cut(views: &mut Vec<EventView>) {
     views.sort_by(|one, other| other.last.cmp(&one.last));
     views.truncate(MOST);
-    Ok(views)
 }
 
 /// Whether an event is about one of these, by kind, name and API group. Who writes one need not say of which group that is.
@@ -85,14 +128,12 @@ fn fields(id: &ObjectId) -> String {
     format!("involvedObject.kind={},involvedObject.name={}", id.kind, id.name)
 }
 
-async fn of_one(events: Api<Event>, fields: String) -> Result<Vec<Event>, RequestError> {
-    let asked = ListParams::default().fields(&fields).limit(MOST_OF_ONE);
-    Ok(events.list(&asked).await?.items)
-}
-
 fn view(event: &Event) -> EventView {
     let of = &event.involved_object;
-    let text = |text: &Option<String>| harmless(text.as_deref().unwrap_or_default());
+    let text = |text: &Option<String>| match text.as_deref().unwrap_or_default() {
+        text if text.len() > LONGEST => "(too long to be shown)".to_owned(),
+        text => harmless(text),
+    };
     let series = event.series.as_ref();
     let times = [
         event.last_timestamp.as_ref().map(|time| time.0),

@@ -1,15 +1,17 @@
 //! The objects of a release as they say themselves whose they are, for who may not read what it is made of.
 
 use futures::{FutureExt as _, StreamExt as _};
-use kube::api::{DynamicObject, ListParams};
+use kube::api::{DynamicObject, ListParams, TypeMeta};
+use steersman_cluster::client::Pages;
 use steersman_cluster::discovery::Resource;
-use steersman_cluster::{OWNER_UID_LABEL, RequestError};
+use steersman_cluster::{OWNER_UID_LABEL, RequestError, owner_uid};
 use steersman_model::{ApiKind, ObjectId};
 use steersman_watches::HealthCheck;
 
 use crate::error::TreeError;
 use crate::object::{ObservedObject, PARALLEL};
 use crate::observe::Resources;
+use crate::workload::{PAGE, cut, next_page};
 
 /// What people look at first, by group, version and kind.
 const KINDS: [(&str, &str, &str); 8] = [
@@ -23,10 +25,11 @@ const KINDS: [(&str, &str, &str); 8] = [
     ("networking.k8s.io", "v1", "Ingress"),
 ];
 /// So many objects of a kind are looked at: labels are anybody's.
-const MOST: u32 = 200;
+const MOST: usize = 200;
 
 impl Resources<'_> {
-    /// The objects with the label of a resource, and the plurals of the kinds of which they may not be listed.
+    /// The objects with the label of a resource, where something proves it, and the plurals of the kinds of which they may not be
+    /// listed.
     pub(crate) async fn labelled(
         &self,
         owner: &DynamicObject,
@@ -39,12 +42,12 @@ impl Resources<'_> {
                 kind: (*kind).to_owned(),
             })
         });
-        let lists = kinds.map(|kind| async move { (kind, self.list_of(kind, owner).await) }.boxed());
+        let lists = kinds.map(|kind| async move { (kind, self.list_of(kind, owner, checks).await) }.boxed());
         let mut lists = futures::stream::iter(lists.collect::<Vec<_>>()).buffered(PARALLEL);
         let (mut seen, mut denied) = (Vec::new(), Vec::new());
         while let Some((kind, list)) = lists.next().await {
             match list {
-                Ok(found) => seen.extend(found.into_iter().map(|live| observed(kind, live, checks))),
+                Ok(found) => seen.extend(found),
                 Err(error) if error.is_denied() => denied.push(kind.api.plural.clone()),
                 Err(error) => return Err(error.into()),
             }
@@ -56,14 +59,26 @@ impl Resources<'_> {
         &self,
         kind: &Resource,
         owner: &DynamicObject,
-    ) -> Result<Vec<DynamicObject>, RequestError> {
+        checks: &[HealthCheck],
+    ) -> Result<Vec<ObservedObject>, RequestError> {
         let metadata = &owner.metadata;
         let uid = metadata.uid.as_deref().unwrap_or_default();
         let parameters = ListParams::default()
             .labels(&format!("{OWNER_UID_LABEL}={uid}"))
-            .limit(MOST);
+            .limit(PAGE);
         let objects = kind.objects::<DynamicObject>(self.client, metadata.namespace.as_deref());
-        Ok(objects.list(&parameters).await?.items)
+        let mut pages = Pages::of(&objects, parameters);
+        let (mut seen, mut looked_at) = (Vec::new(), 0);
+        while looked_at < MOST
+            && let Some((page, _place)) = next_page(&mut pages).await?
+        {
+            looked_at += page.len();
+            // Controllers copy labels to what they make.
+            let is_ours = |live: &DynamicObject| owner_uid(&live.metadata).is_some_and(|owner| owner == uid);
+            let ours = page.into_iter().filter(is_ours);
+            seen.extend(ours.map(|live| observed(kind, live, checks)));
+        }
+        Ok(seen)
     }
 }
 
@@ -74,5 +89,14 @@ fn observed(kind: &Resource, live: DynamicObject, checks: &[HealthCheck]) -> Obs
         namespace: live.metadata.namespace.clone(),
         name: live.metadata.name.clone().unwrap_or_default(),
     };
-    ObservedObject::of(id, &kind.api, live, checks)
+    // Items of lists need not say their kind.
+    let types = Some(TypeMeta {
+        api_version: kind.api.api_version.clone(),
+        kind: kind.api.kind.clone(),
+    });
+    let seen = ObservedObject::of(id, &kind.api, DynamicObject { types, ..live }, checks);
+    ObservedObject {
+        live: seen.live.map(cut),
+        ..seen
+    }
 }

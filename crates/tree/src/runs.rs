@@ -4,11 +4,15 @@ use kube::Client;
 use kube::api::{DynamicObject, ListParams};
 use serde_json::Value;
 use steersman_cluster::RequestError;
+use steersman_cluster::client::Pages;
 use steersman_cluster::discovery::Resource;
 use steersman_model::harmless;
 
 use crate::observe::text;
+use crate::workload::next_page;
 
+/// So many are asked for at a time.
+const PAGE: u32 = 25;
 /// So many are told, the last ones.
 const MOST: usize = 20;
 
@@ -53,25 +57,22 @@ pub async fn runs_of(
     runs: &Resource,
     (namespace, name): (Option<&str>, &str),
 ) -> Result<Vec<RunView>, RequestError> {
-    let found = runs
-        .objects::<DynamicObject>(client, namespace)
-        .list(&ListParams::default())
-        .await?;
-    let is_meant =
-        |run: &&DynamicObject| run.data.pointer("/spec/resource").and_then(Value::as_str) == Some(name);
-    let mut views: Vec<RunView> = found
-        .items
-        .iter()
-        .filter(is_meant)
-        .map(|run| view(&runs.api.kind, run))
-        .collect();
-    views.sort_by(|one, other| {
-        other
-            .created
-            .cmp(&one.created)
-            .then_with(|| one.name.cmp(&other.name))
-    });
-    views.truncate(MOST);
+    let objects = runs.objects::<DynamicObject>(client, namespace);
+    let mut pages = Pages::of(&objects, ListParams::default().limit(PAGE));
+    let mut views: Vec<RunView> = Vec::new();
+    while let Some((page, _place)) = next_page(&mut pages).await? {
+        let meant = page
+            .iter()
+            .filter(|run| run.data.pointer("/spec/resource").and_then(Value::as_str) == Some(name));
+        views.extend(meant.map(|run| view(&runs.api.kind, run)));
+        views.sort_by(|one, other| {
+            other
+                .created
+                .cmp(&one.created)
+                .then_with(|| one.name.cmp(&other.name))
+        });
+        views.truncate(MOST);
+    }
     Ok(views)
 }
 

@@ -1,17 +1,21 @@
 //! What controllers have made of the workloads of a release: replica sets and pods.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, Selector};
+use serde::de::DeserializeOwned;
+use serde_json::json;
 use steersman_cluster::RequestError;
-use steersman_cluster::client::list_all;
+use steersman_cluster::client::Pages;
 use steersman_model::ObjectId;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::object::{ObservedObject, PARALLEL, judge};
 use crate::pod::describe_pod;
@@ -19,6 +23,14 @@ use crate::view::ObjectView;
 
 /// The annotation of a replica set, and of its Deployment, with the revision of the pods' template.
 const REVISION: &str = "deployment.kubernetes.io/revision";
+
+/// So many objects are asked for at a time, where each may be large.
+pub(crate) const PAGE: u32 = 10;
+/// Where pages of lists are while they are read: no more of them are in memory, however many people look.
+static PLACES: Semaphore = Semaphore::const_new(2);
+
+/// The right to have a page in memory.
+pub(crate) type Place = Option<SemaphorePermit<'static>>;
 
 /// One question for objects below workloads: those of a namespace with some labels.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,10 +44,68 @@ struct Query {
 }
 
 /// What was found below workloads.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Found {
-    replica_sets: Vec<DynamicObject>,
-    pods: Vec<DynamicObject>,
+    replica_sets: Vec<Child>,
+    pods: Vec<Child>,
+}
+
+/// What is kept of an object below a workload: there may be many large ones.
+#[derive(Debug)]
+struct Child {
+    /// The UID of its controller.
+    owner: String,
+    uid: String,
+    revision: Option<String>,
+    view: ObjectView,
+}
+
+impl Child {
+    /// A replica set or a pod; `None` for what nothing controls.
+    fn of(live: &DynamicObject, is_set: bool) -> Option<Self> {
+        let mut owners = live.metadata.owner_references.iter().flatten();
+        let owner = owners.find(|reference| reference.controller == Some(true))?;
+        Some(Self {
+            owner: owner.uid.clone(),
+            uid: live.metadata.uid.clone().unwrap_or_default(),
+            revision: revision(live).cloned(),
+            view: if is_set {
+                judge(child_id("apps", "ReplicaSet", live), live)
+            } else {
+                pod(live)
+            },
+        })
+    }
+}
+
+/// The next page of a list, with its place. Who has it drops both before waiting for anything else.
+pub(crate) async fn next_page<K: Clone + DeserializeOwned + Debug>(
+    pages: &mut Pages<'_, K>,
+) -> Result<Option<(Vec<K>, Place)>, RequestError> {
+    // It is never closed.
+    let place = PLACES.acquire().await.ok();
+    Ok(pages.next().await?.map(|page| (page, place)))
+}
+
+/// What is needed of a workload to find what is below it: it may be one of many large ones.
+pub(crate) fn cut(live: DynamicObject) -> DynamicObject {
+    let ObjectMeta {
+        namespace,
+        uid,
+        annotations,
+        ..
+    } = live.metadata;
+    let revision = annotations.and_then(|mut all| all.remove_entry(REVISION));
+    DynamicObject {
+        types: live.types,
+        metadata: ObjectMeta {
+            namespace,
+            uid,
+            annotations: revision.map(|entry| BTreeMap::from([entry])),
+            ..ObjectMeta::default()
+        },
+        data: json!({"spec": {"selector": live.data.pointer("/spec/selector")}}),
+    }
 }
 
 /// Adds to each workload its replica sets and pods.
@@ -43,29 +113,15 @@ struct Found {
 /// # Errors
 /// They can't be listed.
 pub(crate) async fn add_children(client: &Client, seen: &mut [ObservedObject]) -> Result<(), RequestError> {
-    let mut questions = Vec::new();
-    for query in queries(seen.iter().filter_map(|seen| seen.live.as_ref())) {
-        if query.replica_sets {
-            questions.push((true, query.clone()));
-        }
-        questions.push((false, query));
-    }
-    let requests: Vec<_> = questions
-        .iter()
-        .map(|(replica_sets, query)| ask(client, query, *replica_sets).boxed())
-        .collect();
-    let answers: Vec<Vec<DynamicObject>> = futures::stream::iter(requests)
-        .buffered(PARALLEL)
-        .try_collect()
-        .await?;
-    let mut found = Found::default();
-    for ((replica_sets, _), objects) in questions.iter().zip(answers) {
-        if *replica_sets {
-            found.replica_sets.extend(objects);
-        } else {
-            found.pods.extend(objects);
-        }
-    }
+    let live = seen.iter().filter_map(|seen| seen.live.as_ref());
+    let uids = live.clone().filter_map(|live| live.metadata.uid.clone());
+    let mut owners: BTreeSet<String> = uids.collect();
+    let queries = queries(live);
+    let replica_sets = ask_all(client, &queries, true, &owners).await?;
+    // Pods of a Deployment are its replica sets'.
+    owners.extend(replica_sets.iter().map(|set| set.uid.clone()));
+    let pods = ask_all(client, &queries, false, &owners).await?;
+    let found = Found { replica_sets, pods };
     for seen in seen {
         if let Some(live) = &seen.live {
             seen.view.children = children(&seen.view.id, live, &found);
@@ -74,16 +130,47 @@ pub(crate) async fn add_children(client: &Client, seen: &mut [ObservedObject]) -
     Ok(())
 }
 
-async fn ask(client: &Client, query: &Query, replica_sets: bool) -> Result<Vec<DynamicObject>, RequestError> {
-    let resource = if replica_sets {
+/// The replica sets, or the pods, that these own.
+async fn ask_all(
+    client: &Client,
+    queries: &[Query],
+    is_set: bool,
+    owners: &BTreeSet<String>,
+) -> Result<Vec<Child>, RequestError> {
+    let requests: Vec<_> = queries
+        .iter()
+        .filter(|query| query.replica_sets || !is_set)
+        .map(|query| ask(client, query, is_set, owners).boxed())
+        .collect();
+    futures::stream::iter(requests)
+        .buffered(PARALLEL)
+        .try_concat()
+        .await
+}
+
+async fn ask(
+    client: &Client,
+    query: &Query,
+    is_set: bool,
+    owners: &BTreeSet<String>,
+) -> Result<Vec<Child>, RequestError> {
+    let resource = if is_set {
         ApiResource::erase::<ReplicaSet>(&())
     } else {
         ApiResource::erase::<Pod>(&())
     };
     let mut selector: Selector = query.labels.clone().into_iter().collect();
     selector.extend(query.rest.clone());
-    let api = Api::namespaced_with(client.clone(), &query.namespace, &resource);
-    list_all(&api, ListParams::default().labels_from(&selector)).await
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &query.namespace, &resource);
+    let asked = ListParams::default().labels_from(&selector).limit(PAGE);
+    let mut pages = Pages::of(&api, asked);
+    let mut found = Vec::new();
+    while let Some((page, _place)) = next_page(&mut pages).await? {
+        let children = page.iter().filter_map(|live| Child::of(live, is_set));
+        // Anybody's pods may have the labels.
+        found.extend(children.filter(|child| owners.contains(&child.owner)));
+    }
+    Ok(found)
 }
 
 /// The questions to ask: as few as labels allow. Workloads with a label in common are one question, as whose an object
@@ -142,24 +229,15 @@ fn children(id: &ObjectId, workload: &DynamicObject, found: &Found) -> Vec<Objec
     if (id.group.as_str(), id.kind.as_str()) != ("apps", "Deployment") {
         return pods_of(uid, found);
     }
-    let revision = workload
-        .metadata
-        .annotations
-        .as_ref()
-        .and_then(|all| all.get(REVISION));
+    let revision = revision(workload);
     let mut sets = Vec::new();
     for set in owned(uid, &found.replica_sets) {
-        let pods = pods_of(set.metadata.uid.as_deref(), found);
-        let own = set
-            .metadata
-            .annotations
-            .as_ref()
-            .and_then(|all| all.get(REVISION));
-        let is_current = revision.is_some() && own == revision;
+        let pods = pods_of(Some(&set.uid), found);
+        let is_current = revision.is_some() && set.revision.as_ref() == revision;
         if !is_current && pods.is_empty() {
             continue;
         }
-        let mut view = judge(child_id("apps", "ReplicaSet", set), set);
+        let mut view = set.view.clone();
         if !is_current {
             let words = ["of another revision", &view.message];
             let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
@@ -173,8 +251,14 @@ fn children(id: &ObjectId, workload: &DynamicObject, found: &Found) -> Vec<Objec
     sets.into_iter().map(|(_, view)| view).collect()
 }
 
+fn revision(live: &DynamicObject) -> Option<&String> {
+    let annotations = live.metadata.annotations.as_ref();
+    annotations.and_then(|all| all.get(REVISION))
+}
+
 fn pods_of(owner: Option<&str>, found: &Found) -> Vec<ObjectView> {
-    let mut pods: Vec<ObjectView> = owned(owner, &found.pods).map(pod).collect();
+    let pods = owned(owner, &found.pods);
+    let mut pods: Vec<ObjectView> = pods.map(|pod| pod.view.clone()).collect();
     pods.sort_by(|one, other| one.id.cmp(&other.id));
     pods
 }
@@ -185,14 +269,9 @@ fn pod(live: &DynamicObject) -> ObjectView {
     view
 }
 
-fn owned<'a>(
-    owner: Option<&'a str>,
-    objects: &'a [DynamicObject],
-) -> impl Iterator<Item = &'a DynamicObject> {
-    objects.iter().filter(move |object| {
-        let mut owners = object.metadata.owner_references.iter().flatten();
-        owners.any(|reference| reference.controller == Some(true) && Some(reference.uid.as_str()) == owner)
-    })
+fn owned<'a>(owner: Option<&'a str>, children: &'a [Child]) -> impl Iterator<Item = &'a Child> {
+    let children = children.iter();
+    children.filter(move |child| Some(child.owner.as_str()) == owner)
 }
 
 fn child_id(group: &str, kind: &str, live: &DynamicObject) -> ObjectId {
@@ -289,11 +368,14 @@ mod tests {
             let metadata = json!({"name": name, "ownerReferences": owner(uid)});
             object("v1", "Pod", &metadata, &json!({"status": {"phase": "Running"}}))
         };
+        let sets = [set("a", "1", "one"), set("b", "2", "two"), set("c", "3", "three")];
+        let pods = [pod("c-1", "three"), pod("b-1", "two"), pod("other", "else")];
         let found = Found {
-            replica_sets: vec![set("a", "1", "one"), set("b", "2", "two"), set("c", "3", "three")],
-            pods: vec![pod("c-1", "three"), pod("b-1", "two"), pod("other", "else")],
+            replica_sets: sets.iter().filter_map(|set| Child::of(set, true)).collect(),
+            pods: pods.iter().filter_map(|pod| Child::of(pod, false)).collect(),
         };
         let id = child_id("apps", "Deployment", &deployment);
+        let deployment = cut(deployment);
         let tree: Vec<(String, Vec<String>)> = children(&id, &deployment, &found)
             .into_iter()
             .map(|set| {
