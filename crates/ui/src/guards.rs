@@ -42,6 +42,13 @@ pub(crate) async fn with_session(State(app): State<Arc<App>>, mut request: Reque
             "Another page has asked for this.",
         );
     }
+    if visitor.of.is_silent() {
+        return app.message(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The API server does not answer",
+            "It has not said for a minute whether it still knows who asks: until it does, nothing is shown.",
+        );
+    }
     request.extensions_mut().insert(visitor);
     next.run(request).await
 }
@@ -132,7 +139,7 @@ pub(crate) async fn login_by_token(
             "Another page has asked for this.",
         );
     }
-    match tokens.site(&form.token, &app.watches, &app.scope).await {
+    match tokens.begin(&form.token, &app.watches, &app.scope).await {
         Ok(site) => begin(&app, &site, over_tls(&headers)),
         Err(why) => token_page(StatusCode::UNAUTHORIZED, &why),
     }

@@ -1,7 +1,10 @@
 //! The server: what it is told, where it listens, and who answers what.
 
+use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -10,6 +13,7 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -18,6 +22,7 @@ use steersman_cluster::discovery::DiscoveryError;
 use steersman_watches::Watches;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Hosts, Sessions, Tokens};
@@ -34,6 +39,8 @@ const MOST_CONNECTIONS: usize = 512;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// A head is at most so long, and so much of a body is read ahead, in bytes. A token is in it.
 const MOST_BUFFERED: usize = 64 * 1024;
+/// How long who is answered may take nothing of it.
+const TAKE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a form may take with what it asks for.
 const FORM_TIMEOUT: Duration = Duration::from_mins(1);
 const AFTER_FAILURE: Duration = Duration::from_millis(100);
@@ -193,12 +200,67 @@ async fn answer_connection(stream: TcpStream, service: Router) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(MOST_BUFFERED)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+        .serve_connection(Taken::new(stream), TowerToHyperService::new(service));
     if let Err(error) = connection.await {
         tracing::debug!(
             error = &error as &dyn std::error::Error,
             "failed to answer a request"
         );
+    }
+}
+
+/// A connection that fails where its peer takes nothing of what it has asked for: else who never reads keeps a place for good.
+struct Taken {
+    io: TokioIo<TcpStream>,
+    /// Until when something has to be taken, while anything waits for that.
+    until: Option<Pin<Box<Sleep>>>,
+}
+
+impl Taken {
+    fn new(stream: TcpStream) -> Self {
+        Self {
+            io: TokioIo::new(stream),
+            until: None,
+        }
+    }
+}
+
+impl Read for Taken {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(context, buffer)
+    }
+}
+
+impl Write for Taken {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.io).poll_write(context, bytes);
+        if written.is_ready() {
+            self.until = None;
+            return written;
+        }
+        let until = self
+            .until
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(TAKE_TIMEOUT)));
+        until
+            .as_mut()
+            .poll(context)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(context)
     }
 }
 

@@ -31,15 +31,43 @@ pub(crate) struct Site {
     pub(crate) feed: Arc<Feed>,
     /// Who is told of changes takes one of these.
     streams: Arc<Semaphore>,
-    /// When the server was asked last whether it knows who looks.
-    checked: Mutex<Instant>,
+    taken: Arc<Mutex<Taken>>,
+    /// Held by who asks the server that.
+    turn: tokio::sync::Mutex<()>,
     _stop: DropGuard,
 }
 
 /// So many who look with the same rights are told of changes at a time: a tab of a browser is one.
 const MOST_STREAMS: usize = 32;
-/// So often the server is asked that, at most.
+/// So often the server is asked whether it takes who looks.
 const CHECK: Duration = Duration::from_secs(20);
+/// So often where it has refused them, or does not answer.
+const CHECK_ANEW: Duration = Duration::from_secs(4);
+/// So long a request waits for the answer.
+const WAIT: Duration = Duration::from_secs(2);
+/// So long an answer counts.
+const SILENCE: Duration = Duration::from_mins(1);
+
+/// Whether the server takes who looks, by its last word.
+struct Taken {
+    asked: Instant,
+    answered: Instant,
+    is_refused: bool,
+}
+
+impl Taken {
+    fn is_silent(&self) -> bool {
+        self.answered.elapsed() >= SILENCE
+    }
+
+    fn is_known(&self) -> bool {
+        !self.is_refused && !self.is_silent()
+    }
+
+    fn is_due(&self) -> bool {
+        self.asked.elapsed() >= if self.is_known() { CHECK } else { CHECK_ANEW }
+    }
+}
 
 impl std::fmt::Debug for Site {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -93,34 +121,60 @@ impl Site {
             kinds,
             feed,
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
-            checked: Mutex::new(Instant::now()),
+            taken: Arc::new(Mutex::new(Taken {
+                asked: Instant::now(),
+                answered: Instant::now(),
+                is_refused: false,
+            })),
+            turn: tokio::sync::Mutex::default(),
             _stop: stop.drop_guard(),
         })
     }
 
-    /// Whether the server still takes who looks: what was seen before stays nobody's who has lost the right to it.
+    /// Whether the server still takes who looks: what was seen before stays nobody's who has lost the right to it. A server that does not
+    /// answer says nothing about that, and keeps nobody waiting: its last word counts, and for how long [`Site::is_silent`] says.
     pub(crate) async fn is_taken(&self) -> bool {
-        let is_due = self.lock_checked().elapsed() >= CHECK;
-        if !is_due {
-            return true;
+        let is_settled = {
+            let taken = lock(&self.taken);
+            taken.is_known() && !taken.is_due()
+        };
+        if !is_settled {
+            // Who comes meanwhile waits for the same answer.
+            let _turn = self.turn.lock().await;
+            let is_due = lock(&self.taken).is_due();
+            if is_due {
+                self.ask(WAIT).await;
+            }
         }
-        // A server that does not answer says nothing about that.
-        if let Err(kube::Error::Api(status)) = self.client.apiserver_version().await
-            && status.code == 401
-        {
-            return false;
-        }
-        *self.lock_checked() = Instant::now();
-        true
+        !lock(&self.taken).is_refused
+    }
+
+    /// Whether the server has said nothing for so long that its last word counts no longer.
+    pub(crate) fn is_silent(&self) -> bool {
+        lock(&self.taken).is_silent()
+    }
+
+    /// Asks the server now whether it takes who looks; `None` where it does not say within `wait`. What it says later counts then.
+    pub(crate) async fn ask(&self, wait: Duration) -> Option<bool> {
+        lock(&self.taken).asked = Instant::now();
+        let (client, taken) = (self.client.clone(), Arc::clone(&self.taken));
+        let asked = tokio::spawn(async move {
+            let is_refused = match client.apiserver_version().await {
+                Ok(_) => false,
+                Err(kube::Error::Api(status)) if status.code < 500 => status.code == 401,
+                Err(_) => return None,
+            };
+            let mut taken = lock(&taken);
+            taken.answered = Instant::now();
+            taken.is_refused = is_refused;
+            Some(!is_refused)
+        });
+        tokio::time::timeout(wait, asked).await.ok()?.ok()?
     }
 
     /// Leave to tell somebody of changes, as long as it is held; `None` where too many are told.
     pub(crate) fn stream(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.streams).try_acquire_owned().ok()
-    }
-
-    fn lock_checked(&self) -> MutexGuard<'_, Instant> {
-        self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The kind of a place.
@@ -193,6 +247,10 @@ impl Site {
             served,
         }
     }
+}
+
+fn lock(taken: &Mutex<Taken>) -> MutexGuard<'_, Taken> {
+    taken.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The kinds of entries, each once.

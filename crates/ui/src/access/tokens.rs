@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use steersman_cluster::client::connect_by_token;
+use steersman_cluster::client::{ConnectError, connect_by_token};
 use steersman_model::chain;
 use steersman_tree::who;
 use steersman_watches::Watches;
@@ -21,8 +21,12 @@ const IDLE: Duration = Duration::from_mins(10);
 const MOST: usize = 64;
 /// For so many of one user.
 const MOST_OF_ONE: usize = 8;
+/// How long the server may take to say at a login whether it takes a token.
+const ANSWER: Duration = Duration::from_secs(10);
 /// A token is at most so long, in bytes.
 const LONGEST: usize = 16 * 1024;
+
+const UNANSWERED: &str = "the API server does not answer";
 
 /// The cluster for each token. Tokens themselves are kept by their clients alone.
 pub(crate) struct Tokens {
@@ -53,6 +57,28 @@ impl Tokens {
         Session::new(site, &form)
     }
 
+    /// The cluster for a session that begins by a token, which the server takes now. What is known for one that nobody uses is looked at
+    /// anew, as rights may have come since.
+    ///
+    /// # Errors
+    /// As [`Tokens::site`].
+    pub(crate) async fn begin(
+        &self,
+        token: &str,
+        watches: &Watches,
+        scope: &Scope,
+    ) -> Result<Arc<Site>, String> {
+        let key = kept(token.trim());
+        self.lock()
+            .retain(|known, (_, site)| *known != key || Arc::strong_count(site) > 1);
+        let site = self.site(token, watches, scope).await?;
+        match site.ask(ANSWER).await {
+            Some(true) => Ok(site),
+            Some(false) => Err("401 Unauthorized".to_owned()),
+            None => Err(UNANSWERED.to_owned()),
+        }
+    }
+
     /// The cluster for a token. Whoever has it shares what is watched.
     ///
     /// # Errors
@@ -72,7 +98,7 @@ impl Tokens {
             return Ok(site);
         }
         let client = connect_by_token(&self.base, token.to_owned()).await;
-        let client = client.map_err(|error| chain(&error))?;
+        let client = client.map_err(|error| refusal(&error))?;
         let user = who(&client).await.ok().flatten();
         let site = Site::start(client, watches, scope).await;
         let mut site = site.map_err(|error| chain(&error))?;
@@ -97,4 +123,16 @@ impl Tokens {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Kept, (Instant, Arc<Site>)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Why a token does not count, for who has no session: where the API server is, is not theirs to know.
+fn refusal(error: &ConnectError) -> String {
+    if let ConnectError::Refused { reason, .. } = error {
+        return reason.clone();
+    }
+    tracing::warn!(
+        error = error as &dyn std::error::Error,
+        "failed to ask the API server about a token"
+    );
+    UNANSWERED.to_owned()
 }
