@@ -65,15 +65,27 @@ impl Resources<'_> {
         checks: &[HealthCheck],
     ) -> Result<ReleaseView, TreeError> {
         // What runs is the deployed revision; where there is none yet, what is being installed.
+        let said = object.data.pointer("/status/revision").and_then(Value::as_u64);
+        let number = |stored: &Stored| u64::from(stored.record.version.0);
+        let is_deployed = |stored: &&Stored| stored.record.info.status == ReleaseStatus::Deployed;
+        let newest = revisions.iter().rfind(is_deployed);
         let shown = revisions
             .iter()
-            .rfind(|stored| stored.record.info.status == ReleaseStatus::Deployed)
+            .find(|stored| Some(number(stored)) == said)
+            .or(newest)
             .or(revisions.last());
         let seen = match shown {
             Some(stored) => self.objects(stored, checks).await?,
             None => Vec::new(),
         };
-        Ok(self.with_pods((&api.kind, object), revisions.last(), seen).await)
+        let mut view = self.with_pods((&api.kind, object), revisions.last(), seen).await;
+        if let (Some(said), Some(newest)) = (said, newest.map(number).filter(|newest| Some(*newest) > said)) {
+            view.unknown.push(format!(
+                "the status tells of revision {said}, and a Secret of Helm says that {newest} is deployed: who may write Secrets can \
+                 say so"
+            ));
+        }
+        Ok(view)
     }
 
     /// The same for who may not read the revisions: of the kinds that people look at first, the objects that say by their label that

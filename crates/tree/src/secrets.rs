@@ -1,4 +1,5 @@
-//! What is secret in a release besides what its revisions have: in Secrets that its values come from, and that its chart looks up.
+//! What is secret in a release besides what its revisions have: in Secrets that its values come from, that its chart looks up, and in
+//! its own as they are now.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +9,13 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::api::Api;
 use serde_json::{Value, json};
-use steersman_model::Revision;
+use steersman_chart::values;
+use steersman_model::{Revision, objects_of_text, split};
 use steersman_operator::release::Stored;
 use steersman_operator::status::Redactor;
 
-/// So many Secrets are read.
-const MOST: usize = 50;
+/// So many Secrets are read. Where there are more, nothing is shown.
+const MOST: usize = 200;
 /// So many at a time.
 const PARALLEL: usize = 8;
 
@@ -32,8 +34,12 @@ pub async fn learn_secrets(
     revisions: &[Stored],
     redactor: &mut Redactor,
 ) -> BTreeSet<Revision> {
-    let places = revisions.iter().rev().flat_map(had).map(|(place, _)| place);
+    let places = revisions.iter().flat_map(had).map(|(place, _)| place);
+    let places = places.chain(revisions.iter().flat_map(own));
     let places: BTreeSet<Place> = places.filter(|(_, name)| !name.is_empty()).collect();
+    if places.len() > MOST {
+        redactor.extend(Redactor::of_the_unknown());
+    }
     let read = places.into_iter().take(MOST).map(|place| async move {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), &place.0);
         let found = secrets.get_opt(&place.1).await.ok().flatten();
@@ -44,9 +50,33 @@ pub async fn learn_secrets(
     while let Some(found) = read.next().await {
         let Some((place, secret)) = found else { continue };
         redactor.add_object(&json!({ "apiVersion": "v1", "kind": "Secret", "data": secret.data }));
+        for file in secret.data.iter().flat_map(BTreeMap::values) {
+            if let Ok(values) = values::read(&file.0) {
+                redactor.add_all(&Value::Object(values));
+            }
+        }
         changed.extend(last_change(&secret).map(|time| (place, time)));
     }
     unknown(revisions, &changed)
+}
+
+/// The Secrets that a revision has made: others may have put more into them.
+fn own(stored: &Stored) -> Vec<Place> {
+    let documents = split(&stored.record.manifest);
+    let documents = documents
+        .into_iter()
+        .filter(|document| document.contains("Secret"));
+    let objects = documents
+        .filter_map(|document| objects_of_text("", document).ok())
+        .flatten();
+    let secrets = objects.filter(|object| object.api.group.is_empty() && object.api.kind == "Secret");
+    let places = secrets.map(|secret| {
+        let namespace = secret
+            .namespace
+            .unwrap_or_else(|| stored.record.namespace.clone());
+        (namespace, secret.name)
+    });
+    places.collect()
 }
 
 /// When a Secret was changed last, to the second.

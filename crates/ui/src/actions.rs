@@ -95,13 +95,27 @@ impl Action {
                 .to_owned(),
             Self::Resume => "The operator is on it again, and does what is below.".to_owned(),
             Self::Approve => format!("Stage {stage} may begin."),
-            Self::Skip => format!("The next stage begins although stage {stage} is not ready."),
+            Self::Skip => format!("What comes after stage {stage} goes on although that is not ready."),
             Self::Retry => format!("The objects of stage {stage} are applied once more, with all their time again."),
             Self::Run => format!("A run of procedure {procedure} is made."),
             Self::RollBack => {
                 let revision = revision.unwrap_or_default();
                 format!("The spec becomes what revision {revision} was made of, as below, and the operator makes another revision of it.")
             }
+        }
+    }
+
+    /// Whether its annotation is a list that others write to, too.
+    pub(crate) fn is_listed(&self) -> bool {
+        matches!(self, Self::Approve | Self::Skip)
+    }
+
+    /// Whether it is for a stage in this state of the status.
+    pub(crate) fn is_for_stage(&self, state: &str) -> bool {
+        match self {
+            Self::Approve => matches!(state, "Pending" | "ApprovalRequired"),
+            Self::Skip | Self::Retry => matches!(state, "Progressing" | "Failed"),
+            _ => false,
         }
     }
 
@@ -145,7 +159,7 @@ fn stage_of(subject: &Subject) -> Result<&str, String> {
         .ok_or_else(|| "there is no such stage".to_owned())
 }
 
-/// A stage beside the others of its revision that were named before.
+/// A stage beside those that were named before, but for those of earlier revisions.
 fn listed(
     name: &'static str,
     subject: &Subject,
@@ -153,8 +167,13 @@ fn listed(
 ) -> Result<(&'static str, Value), String> {
     let stage = stage_of(subject)?;
     let before = annotations(name);
-    let revision = stage.split('/').next().unwrap_or_default();
-    let is_kept = |other: &&str| *other != stage && other.split('/').next() == Some(revision);
+    let revision = |stage: &str| {
+        stage
+            .split('/')
+            .next()
+            .and_then(|number| number.parse::<u32>().ok())
+    };
+    let is_kept = |other: &&str| *other != stage && revision(other) >= revision(stage);
     let mut stages: Vec<&str> = before.split(',').map(str::trim).filter(is_kept).collect();
     stages.push(stage);
     let list = stages.join(",");
@@ -302,6 +321,11 @@ mod tests {
             set,
             Some(("steersman.dev/approve-stage", json!("7/first,7/second")))
         );
+        let set = Action::Approve
+            .annotation(&of("6/other"), &before, "now")
+            .unwrap();
+        let all = "6/old,7/first,7/second,6/other";
+        assert_eq!(set, Some(("steersman.dev/approve-stage", json!(all))));
         let set = Action::Retry.annotation(&of("7/a"), &before, "now").unwrap();
         assert_eq!(set, Some(("steersman.dev/retry-stage", json!("7/a/now"))));
         for wrong in ["", "a/b", "7", "7/", "7/a,8/b", "7/a/b"] {

@@ -1,6 +1,10 @@
 //! What is done with a release when somebody says so.
 
-use serde_json::json;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+use steersman_operator::release::ReleaseRecord;
 
 use super::{Page, between, form_of, site};
 use crate::bench::Bench;
@@ -13,6 +17,28 @@ async fn annotation(bench: &Bench, name: &str) -> String {
     let web = bench.webs().get("shop").await.unwrap();
     let annotations = web.metadata.annotations.unwrap_or_default();
     annotations.get(name).cloned().unwrap_or_default()
+}
+
+const FIRST: &str = "sh.helm.release.v1.shop.v1";
+
+/// Has the first revision say other values, as whoever may write Secrets can, and gives what it was.
+async fn forge_first(bench: &Bench) -> Value {
+    let secret = bench.secrets().get(FIRST).await.unwrap();
+    let before = secret.data["data"]["release"].clone();
+    let stored = STANDARD.decode(before.as_str().unwrap()).unwrap();
+    let mut record = ReleaseRecord::decode(&stored).unwrap();
+    record.config = json!({"message": "EVIL"}).as_object().cloned();
+    put_first(bench, json!(STANDARD.encode(record.encode().unwrap()))).await;
+    before
+}
+
+async fn put_first(bench: &Bench, release: Value) {
+    let patch = Patch::Merge(json!({"data": {"release": release}}));
+    let secrets = bench.secrets();
+    secrets
+        .patch(FIRST, &PatchParams::default(), &patch)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -76,6 +102,18 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
         shown.contains("-message: two") && shown.contains("+message: one"),
         "{shown}"
     );
+    let form = form_of(&shown);
+    let record = forge_first(&bench).await;
+    let forged = page.post(&back, &cookie, &form, &[]).await;
+    assert!(
+        forged.status == 409 && forged.body.contains("+message: EVIL"),
+        "{}",
+        forged.body
+    );
+    let spec = bench.webs().get("shop").await.unwrap().data["spec"].clone();
+    assert_eq!(spec, json!({"message": "two"}));
+    put_first(&bench, record).await;
+    let shown = page.get(&back, &cookie).await.body;
     let stale = format!("token={token}&shown=1");
     for path in [&back, &pause, &format!("{address}/actions/run?procedure=backup")] {
         let stale = page.post(path, &cookie, &stale, &[]).await;
@@ -92,25 +130,33 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
 
     compare((&page, &cookie), &address).await;
 
-    // A run, with what it needs.
+    run_once(&bench, (&page, &cookie), &address).await;
+    operator.stop().await.unwrap();
+}
+
+/// A run, with what it needs.
+async fn run_once(bench: &Bench, (page, cookie): (&Page, &str), address: &str) {
     let run = format!("{address}/actions/run?procedure=backup");
-    let shown = page.get(&run, &cookie).await.body;
+    let shown = page.get(&run, cookie).await.body;
     assert!(
         shown.contains("job: Job of procedures/job.yaml") && shown.contains("p.target"),
         "{shown}"
     );
     let form = form_of(&shown);
-    let refused = page.post(&run, &cookie, &form, &[]).await;
+    let refused = page.post(&run, cookie, &form, &[]).await;
     assert!(
         refused.status == 409 && refused.body.contains("parameter `target` is missing"),
         "{}",
         refused.body
     );
-    let done = page
-        .post(&run, &cookie, &format!("{form}&p.target=s3%3A%2F%2Fa"), &[])
-        .await;
-    assert_eq!(done.status, 303, "{}", done.body);
-    let made = runs(&bench, "WebBackup")
+    // However often it is sent, one run is made.
+    let letters = between(&shown, "name=\"run\" value=\"", "\"");
+    let filled = format!("{form}&run={letters}&p.target=s3%3A%2F%2Fa");
+    for _ in 0..3 {
+        let done = page.post(&run, cookie, &filled, &[]).await;
+        assert_eq!(done.status, 303, "{}", done.body);
+    }
+    let made = runs(bench, "WebBackup")
         .list(&Default::default())
         .await
         .unwrap()
@@ -119,9 +165,9 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
         made[0].data["spec"],
         json!({"resource": "shop", "target": "s3://a"})
     );
+    assert_eq!(made.len(), 1);
     let name = made[0].metadata.name.clone().unwrap();
-    page.wait(&address, &cookie, &name).await;
-    operator.stop().await.unwrap();
+    page.wait(address, cookie, &name).await;
 }
 
 async fn reconcile(bench: &Bench, (page, cookie): (&Page, &str), address: &str) {

@@ -30,12 +30,21 @@ async fn a_stage_is_applied_once_more_and_passed_over_when_somebody_confirms_it(
     let shown = page.wait(&address, &cookie, "StageFailed").await;
     let button = |slug: &str| format!("{address}/actions/{slug}?");
 
+    for none in [
+        "skip?stage=1%2Fnone",
+        "skip?stage=01%2Fa",
+        "retry?stage=2%2Fa",
+        "approve?stage=1%2Fa",
+    ] {
+        let answer = page.get(&format!("{address}/actions/{none}"), &cookie).await;
+        assert_eq!(answer.status, 404, "{none}: {}", answer.body);
+    }
     let effect = "The objects of stage 1/a are applied once more";
     press((&page, &cookie), &shown, &button("retry"), effect).await;
     wait_stages(&bench, "site", "a 1 Progressing, b 1 Pending").await;
     wait_reason(&bench, "site", "Stalled", "StageFailed").await;
 
-    let effect = "The next stage begins although stage 1/a is not ready";
+    let effect = "What comes after stage 1/a goes on although that is not ready";
     press((&page, &cookie), &shown, &button("skip"), effect).await;
     wait_stages(&bench, "site", "a 1 Ready, b 1 Progressing").await;
     let event = bench.wait_event("StageSkipped").await;

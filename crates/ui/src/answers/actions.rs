@@ -8,11 +8,11 @@ use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use steersman_cluster::RequestError;
-use steersman_model::{FIELD_MANAGER, chain, harmless};
+use steersman_model::{Digest, FIELD_MANAGER, chain, harmless};
 use steersman_operator::release::Stored;
 use steersman_operator::status::Redactor;
 use steersman_tree::unified;
@@ -127,7 +127,8 @@ async fn asked<'a>(
     let needs = match asked.action {
         Action::Run => asked.procedure().is_some(),
         Action::RollBack => asked.target().is_some(),
-        _ => true,
+        Action::Approve | Action::Skip | Action::Retry => asked.has_stage(),
+        Action::Reconcile | Action::Pause | Action::Resume => true,
     };
     if needs {
         Ok(asked)
@@ -169,12 +170,16 @@ async fn page(
         address: place.address(),
         target: place.below(&format!("actions/{}", action.slug()), subject),
         word: action.word(),
-        effect: action.effect(subject),
+        effect: harmless(&action.effect(subject)),
         steps: procedure.map(steps).unwrap_or_default(),
         fields: procedure
             .map(|procedure| fields(procedure, form))
             .unwrap_or_default(),
-        hidden: vec![("token", token.to_owned()), ("shown", asked.shown())],
+        hidden: vec![
+            ("token", token.to_owned()),
+            ("shown", asked.shown(token)),
+            ("run", own_letters(form)),
+        ],
         diff: asked.spec_diff().await,
         plan,
         refused,
@@ -185,6 +190,18 @@ async fn page(
         StatusCode::CONFLICT
     };
     answer(status, &page)
+}
+
+/// What makes the name of a run its own. It stays with a form: however often that is sent, one run is made.
+fn own_letters(form: &[(String, String)]) -> String {
+    let is_own = |letters: &&str| {
+        letters.len() == LETTERS && letters.chars().all(|letter| letter.is_ascii_alphanumeric())
+    };
+    let own = Some(field(form, "run"))
+        .filter(is_own)
+        .map(str::to_ascii_lowercase);
+    let random = || secret().ok()?.get(..LETTERS).map(str::to_owned);
+    own.or_else(random).unwrap_or_default()
 }
 
 /// As it would be without the annotation that has it left alone.
@@ -245,6 +262,18 @@ impl Asked<'_> {
         })
     }
 
+    /// Whether the resource says that it is at a stage for which the action is.
+    fn has_stage(&self) -> bool {
+        let stages = self.found.object.data.pointer("/status/stages");
+        let mut stages = stages.and_then(Value::as_array).into_iter().flatten();
+        let text = |stage: &Value, key: &str| stage[key].as_str().map(str::to_owned).unwrap_or_default();
+        stages.any(|stage| {
+            let revision = stage["revision"].as_u64().unwrap_or_default();
+            self.subject.stage == format!("{revision}/{}", text(stage, "name"))
+                && self.action.is_for_stage(&text(stage, "state"))
+        })
+    }
+
     fn spec(&self) -> Map<String, Value> {
         let spec = self.found.object.data.get("spec").and_then(Value::as_object);
         spec.cloned().unwrap_or_default()
@@ -275,34 +304,71 @@ impl Asked<'_> {
         })))
     }
 
-    /// What a page is about: the resource, and the state of its spec.
-    fn shown(&self) -> String {
+    /// What a page is about: the resource, the state of its spec, and what that would be. A digest of that tells nobody what it is, as it
+    /// is also of the token of the session.
+    fn shown(&self, token: &str) -> String {
         let metadata = &self.found.object.metadata;
         let uid = metadata.uid.as_deref().unwrap_or_default();
-        format!("{uid}/{}", metadata.generation.unwrap_or_default())
+        let wanted = self.wanted().map(|wanted| {
+            let text = format!("{token}{}", Value::Object(wanted));
+            format!("/{}", Digest::of(text.as_bytes()))
+        });
+        let generation = metadata.generation.unwrap_or_default();
+        format!("{uid}/{generation}{}", wanted.unwrap_or_default())
     }
 
     /// # Errors
     /// Why it is not done, for people.
     async fn act(&self, form: &[(String, String)]) -> Result<(), String> {
-        if field(form, "shown") != self.shown() {
+        if field(form, "shown") != self.shown(field(form, "token")) {
             return Err(CHANGED.to_owned());
         }
-        let annotations = self.found.object.metadata.annotations.as_ref();
-        let annotation = |name: &str| {
-            let found = annotations.and_then(|annotations| annotations.get(name));
-            found.cloned().unwrap_or_default()
-        };
+        match self.action {
+            Action::RollBack => self.roll_back().await,
+            Action::Run => self.make_run(form).await,
+            _ => self.annotate().await,
+        }
+    }
+
+    /// What others write into the same annotation at the same time stays there.
+    async fn annotate(&self) -> Result<(), String> {
         let now = Timestamp::now().to_string();
-        let said = self.action.annotation(&self.subject, &annotation, &now)?;
-        if let Some((name, value)) = said {
-            let patch = json!({ "metadata": { "annotations": { (name): value } } });
-            return self.patch(patch).await.map_err(Refusal::words);
+        let mut object = Some(self.found.object.clone());
+        for _ in 0..TRIES {
+            let Some(ObjectMeta {
+                uid,
+                generation,
+                resource_version,
+                annotations,
+                ..
+            }) = object.map(|object| object.metadata)
+            else {
+                break;
+            };
+            if generation != self.found.object.metadata.generation {
+                break;
+            }
+            let before = |name: &str| annotations.as_ref()?.get(name).cloned();
+            let before = |name: &str| before(name).unwrap_or_default();
+            let Some((name, value)) = self.action.annotation(&self.subject, &before, &now)? else {
+                break;
+            };
+            let mut metadata = json!({ "uid": uid, "annotations": { (name): value } });
+            if self.action.is_listed() {
+                metadata["resourceVersion"] = json!(resource_version);
+            }
+            match self.send(&Patch::Merge(json!({ "metadata": metadata }))).await {
+                Err(Refusal::Conflict) => {}
+                done => return done.map_err(Refusal::words),
+            }
+            object = self.now().await?;
         }
-        if self.action == Action::RollBack {
-            return self.roll_back().await;
-        }
-        self.make_run(form).await
+        Err(CHANGED.to_owned())
+    }
+
+    async fn now(&self) -> Result<Option<DynamicObject>, String> {
+        let object = self.site.object(self.kind, &self.place).await;
+        object.map_err(|error| chain(&error))
     }
 
     /// What was shown is what is done: of another spec than that nothing is. Its status may change meanwhile.
@@ -326,19 +392,9 @@ impl Asked<'_> {
                 Err(Refusal::Conflict) => {}
                 done => return done.map_err(Refusal::words),
             }
-            object = self
-                .site
-                .object(self.kind, &self.place)
-                .await
-                .map_err(|error| chain(&error))?;
+            object = self.now().await?;
         }
         Err(CHANGED.to_owned())
-    }
-
-    async fn patch(&self, mut patch: Value) -> Result<(), Refusal> {
-        let metadata = &self.found.object.metadata;
-        patch["metadata"]["uid"] = json!(metadata.uid);
-        self.send(&Patch::Merge(patch)).await
     }
 
     async fn send(&self, patch: &Patch<Value>) -> Result<(), Refusal> {
@@ -370,17 +426,19 @@ impl Asked<'_> {
             "uid": metadata.uid,
         });
         let parameters = parameters_of(procedure, form)?;
-        let random = secret().map_err(|error| chain(&error))?;
-        let random = random.get(..LETTERS).unwrap_or_default();
-        let object = run_object(procedure, (&api.api_version(), &owner), &parameters, random);
+        let letters = own_letters(form);
+        let object = run_object(procedure, (&api.api_version(), &owner), &parameters, &letters);
         let object: DynamicObject = serde_json::from_value(object).map_err(|error| chain(&error))?;
         let parameters = PostParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PostParams::default()
         };
         let runs = runs.objects::<DynamicObject>(&self.site.client, self.place.namespace());
-        let made = runs.create(&parameters, &object).await;
-        made.map(|_| ()).map_err(|error| Refusal::of(error).words())
+        match runs.create(&parameters, &object).await.map_err(Refusal::of) {
+            // The form was sent before, and the run is there.
+            Ok(_) | Err(Refusal::Conflict) => Ok(()),
+            Err(refusal) => Err(refusal.words()),
+        }
     }
 }
 

@@ -86,7 +86,9 @@ pub(crate) async fn object(
     // Who may see objects need not be allowed to see events.
     let mut events = events.unwrap_or_default();
     let mut texts = vec![&mut why];
-    texts.extend(events.iter_mut().map(|event| &mut event.message));
+    for event in &mut events {
+        texts.extend([&mut event.reason, &mut event.message]);
+    }
     for ContainerView {
         image,
         state,

@@ -132,14 +132,22 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     Ok(Some(release))
 }
 
-/// What is said in events and by runs comes from others, who know the secrets.
+/// What is said in the status, in events and by runs may come from others, who know the secrets.
 fn mask(release: &mut Release, redactor: &Redactor) {
-    let events = release.events.iter_mut();
-    let mut texts: Vec<_> = events.map(|event| &mut event.message).collect();
+    let mut texts: Vec<&mut String> = release.facts.iter_mut().collect();
+    for condition in &mut release.view.conditions {
+        texts.extend([&mut condition.reason, &mut condition.message]);
+    }
+    texts.extend(release.stages.iter_mut().map(|stage| &mut stage.message));
+    for event in &mut release.events {
+        texts.extend([&mut event.reason, &mut event.message]);
+    }
     let runs = release.procedures.iter_mut().flat_map(|kind| &mut kind.runs);
     for run in runs {
-        texts.extend([&mut run.message, &mut run.result]);
-        texts.extend(run.steps.iter_mut().map(|step| &mut step.message));
+        texts.extend([&mut run.name, &mut run.message, &mut run.result]);
+        for step in &mut run.steps {
+            texts.extend([&mut step.name, &mut step.state, &mut step.message]);
+        }
     }
     mask_each(texts, redactor);
 }

@@ -50,7 +50,7 @@ pub(crate) struct Stage {
     revision: u64,
     state: String,
     since: String,
-    message: String,
+    pub(crate) message: String,
     buttons: Vec<Button>,
 }
 
@@ -144,18 +144,14 @@ impl Release {
 
 fn stages(place: &Place, view: &ReleaseView, may_change: bool) -> Vec<Stage> {
     let stages = view.stages.iter().map(|stage| {
-        let actions: &[Action] = match stage.state.as_str() {
-            _ if !may_change => &[],
-            "Pending" | "ApprovalRequired" => &[Action::Approve],
-            "Progressing" | "Failed" => &[Action::Skip, Action::Retry],
-            _ => &[],
-        };
+        let actions = [Action::Approve, Action::Skip, Action::Retry];
+        let is_offered = |action: &&Action| may_change && action.is_for_stage(&stage.state);
         let subject = Subject {
             stage: format!("{}/{}", stage.revision, stage.name),
             ..Subject::default()
         };
         let about = format!("stage {}", stage.name);
-        let buttons = actions.iter();
+        let buttons = actions.iter().filter(is_offered);
         Stage {
             name: stage.name.clone(),
             revision: stage.revision,
