@@ -10,8 +10,6 @@ use steersman_cluster::RequestError;
 use steersman_cluster::client::Pages;
 use steersman_model::{ObjectId, harmless};
 
-use crate::workload::next_page;
-
 /// So many of a namespace are looked through, and so many of one object where there are more.
 const MOST_READ: usize = 1000;
 const MOST_OF_ONE: usize = 100;
@@ -94,7 +92,7 @@ async fn newest_of(
 ) -> Result<(Vec<EventView>, bool), RequestError> {
     let mut pages = Pages::of(events, asked.limit(PAGE));
     let (mut views, mut read) = (Vec::new(), 0);
-    while let Some((page, _place)) = next_page(&mut pages).await? {
+    while let Some((page, _place)) = pages.next_in_turn().await? {
         read += page.len();
         if read > most {
             return Ok((views, false));

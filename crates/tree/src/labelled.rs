@@ -11,7 +11,7 @@ use steersman_watches::HealthCheck;
 use crate::error::TreeError;
 use crate::object::{ObservedObject, PARALLEL};
 use crate::observe::Resources;
-use crate::workload::{PAGE, cut, next_page};
+use crate::workload::{PAGE, cut};
 
 /// What people look at first, by group, version and kind.
 const KINDS: [(&str, &str, &str); 8] = [
@@ -70,7 +70,7 @@ impl Resources<'_> {
         let mut pages = Pages::of(&objects, parameters);
         let (mut seen, mut looked_at) = (Vec::new(), 0);
         while looked_at < MOST
-            && let Some((page, _place)) = next_page(&mut pages).await?
+            && let Some((page, _place)) = pages.next_in_turn().await?
         {
             looked_at += page.len();
             // Controllers copy labels to what they make.

@@ -9,7 +9,6 @@ use steersman_cluster::discovery::Resource;
 use steersman_model::harmless;
 
 use crate::observe::text;
-use crate::workload::next_page;
 
 /// So many are asked for at a time.
 const PAGE: u32 = 25;
@@ -60,7 +59,7 @@ pub async fn runs_of(
     let objects = runs.objects::<DynamicObject>(client, namespace);
     let mut pages = Pages::of(&objects, ListParams::default().limit(PAGE));
     let mut views: Vec<RunView> = Vec::new();
-    while let Some((page, _place)) = next_page(&mut pages).await? {
+    while let Some((page, _place)) = pages.next_in_turn().await? {
         let meant = page
             .iter()
             .filter(|run| run.data.pointer("/spec/resource").and_then(Value::as_str) == Some(name));

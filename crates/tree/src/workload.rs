@@ -10,12 +10,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, Selector};
-use serde::de::DeserializeOwned;
 use serde_json::json;
 use steersman_cluster::RequestError;
 use steersman_cluster::client::Pages;
 use steersman_model::ObjectId;
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::object::{ObservedObject, PARALLEL, judge};
 use crate::pod::describe_pod;
@@ -26,12 +24,6 @@ const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// So many objects are asked for at a time, where each may be large.
 pub(crate) const PAGE: u32 = 10;
-/// Where pages of lists are while they are read: no more of them are in memory, however many people look.
-static PLACES: Semaphore = Semaphore::const_new(2);
-
-/// The right to have a page in memory.
-pub(crate) type Place = Option<SemaphorePermit<'static>>;
-
 /// One question for objects below workloads: those of a namespace with some labels.
 #[derive(Clone, Debug, PartialEq)]
 struct Query {
@@ -76,15 +68,6 @@ impl Child {
             },
         })
     }
-}
-
-/// The next page of a list, with its place. Who has it drops both before waiting for anything else.
-pub(crate) async fn next_page<K: Clone + DeserializeOwned + Debug>(
-    pages: &mut Pages<'_, K>,
-) -> Result<Option<(Vec<K>, Place)>, RequestError> {
-    // It is never closed.
-    let place = PLACES.acquire().await.ok();
-    Ok(pages.next().await?.map(|page| (page, place)))
 }
 
 /// What is needed of a workload to find what is below it: it may be one of many large ones.
@@ -165,7 +148,7 @@ async fn ask(
     let asked = ListParams::default().labels_from(&selector).limit(PAGE);
     let mut pages = Pages::of(&api, asked);
     let mut found = Vec::new();
-    while let Some((page, _place)) = next_page(&mut pages).await? {
+    while let Some((page, _place)) = pages.next_in_turn().await? {
         let children = page.iter().filter_map(|live| Child::of(live, is_set));
         // Anybody's pods may have the labels.
         found.extend(children.filter(|child| owners.contains(&child.owner)));

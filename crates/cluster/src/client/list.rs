@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
 use kube::api::{Api, DynamicObject, ListParams};
 use serde::de::DeserializeOwned;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::{RequestError, is_too_large};
 
@@ -26,6 +27,11 @@ pub async fn list_all(
     }
     Ok(found)
 }
+
+/// The right to have a page in memory.
+pub type Place = Option<SemaphorePermit<'static>>;
+
+static PLACES: Semaphore = Semaphore::const_new(2);
 
 /// A list that is asked for page by page. A page that is too large for an answer is asked for again with fewer objects.
 #[derive(Debug)]
@@ -61,6 +67,17 @@ impl<'a, K: Clone + DeserializeOwned + Debug> Pages<'a, K> {
             }
         }
         Ok(None)
+    }
+
+    /// The next page for somebody who looks, with its place: two such pages are in memory at a time, however many look. Whoever has
+    /// one drops both before waiting for anything else.
+    ///
+    /// # Errors
+    /// As [`Pages::next`].
+    pub async fn next_in_turn(&mut self) -> kube::Result<Option<(Vec<K>, Place)>> {
+        // It is never closed.
+        let place = PLACES.acquire().await.ok();
+        Ok(self.next().await?.map(|page| (page, place)))
     }
 
     /// The metadata of what is on the next page; `None` after the last one.

@@ -30,7 +30,7 @@ use impersonate::OneUser;
 pub use impersonate::ServiceAccount;
 use kube::Client;
 use kube::client::{AuthError, ClientBuilder};
-pub use list::{Pages, list_all};
+pub use list::{Pages, Place, list_all};
 use login::{Login, certificate_fault};
 use source::{Source, load_files};
 use steersman_model::{Environment, chain, old_certificate};
