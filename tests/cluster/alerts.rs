@@ -4,7 +4,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::prometheus::PrometheusPrograms;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, condition};
 use crate::dashboard::Watched;
 use crate::hooks::finish_job_of;
 use crate::procedures::{begin, define_runs, end_pod, wait_job, wait_phase};
@@ -103,6 +103,9 @@ async fn what_goes_wrong_fires_its_alert_and_no_other() {
     bench
         .apply_cr("Shop", "shops", "unready", json!({"job": true}))
         .await;
+    let is_ready = |shop: &Value| (condition(shop, "Ready")?.0 == "True").then_some(());
+    let shops = bench.kind_api("Shop", "shops");
+    bench.wait("Ready", &shops, "unready", is_ready).await;
     finish_job_of(&bench, "unready", "Failed").await;
     bench
         .apply_cr("Shop", "shops", "failed", json!({"gate": true}))

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
+use steersman_model::{ReleaseStatus, Revision};
 use steersman_operator::release::ReleaseRecord;
 
 use super::{Page, between, form_of, site};
@@ -30,6 +31,25 @@ async fn forge_first(bench: &Bench) -> Value {
     record.config = json!({"message": "EVIL"}).as_object().cloned();
     put_first(bench, json!(STANDARD.encode(record.encode().unwrap()))).await;
     before
+}
+
+/// Adds a revision that nobody has deployed.
+async fn forge_newer(bench: &Bench) {
+    let secret = bench.secrets().get(FIRST).await.unwrap();
+    let stored = STANDARD.decode(secret.data["data"]["release"].as_str().unwrap());
+    let mut record = ReleaseRecord::decode(&stored.unwrap()).unwrap();
+    record.version = Revision(99);
+    record.info.status = ReleaseStatus::Deployed;
+    record.manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs}\n".to_owned();
+    let mut labels = secret.metadata.labels.clone().unwrap();
+    labels.extend(
+        [("version", "99"), ("status", "deployed")].map(|(key, value)| (key.to_owned(), value.to_owned())),
+    );
+    let release = STANDARD.encode(record.encode().unwrap());
+    let forged = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1", "data": {"release": release},
+        "metadata": {"name": "sh.helm.release.v1.shop.v99", "labels": labels,
+            "annotations": secret.metadata.annotations, "ownerReferences": secret.metadata.owner_references}});
+    bench.create(&bench.secrets(), forged).await;
 }
 
 async fn put_first(bench: &Bench, release: Value) {
@@ -131,6 +151,13 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
     compare((&page, &cookie), &address).await;
 
     run_once(&bench, (&page, &cookie), &address).await;
+    forge_newer(&bench).await;
+    let said = "the status tells of revision 3, and a Secret of Helm says that 99 is deployed";
+    let shown = page.wait(&address, &cookie, said).await;
+    assert!(
+        shown.contains("shop-map"),
+        "the objects are those of the status: {shown}"
+    );
     operator.stop().await.unwrap();
 }
 
