@@ -52,6 +52,8 @@ const SILENCE: Duration = Duration::from_mins(1);
 struct Taken {
     asked: Instant,
     answered: Instant,
+    /// When the question was put that was answered.
+    answered_of: Instant,
     is_refused: bool,
 }
 
@@ -124,6 +126,7 @@ impl Site {
             taken: Arc::new(Mutex::new(Taken {
                 asked: Instant::now(),
                 answered: Instant::now(),
+                answered_of: Instant::now(),
                 is_refused: false,
             })),
             turn: tokio::sync::Mutex::default(),
@@ -159,15 +162,23 @@ impl Site {
         lock(&self.taken).asked = Instant::now();
         let (client, taken) = (self.client.clone(), Arc::clone(&self.taken));
         let asked = tokio::spawn(async move {
-            let is_refused = match client.apiserver_version().await {
+            let begun = Instant::now();
+            let answer = client.apiserver_version().await;
+            let mut taken = lock(&taken);
+            let is_refused = match answer {
                 Ok(_) => false,
-                Err(kube::Error::Api(status)) if status.code < 500 => status.code == 401,
+                Err(kube::Error::Api(status)) if status.code == 401 => true,
+                // Who may not ask is known, but nobody who was refused gets in by that.
+                Err(kube::Error::Api(status)) if status.code == 403 => taken.is_refused,
                 Err(_) => return None,
             };
-            let mut taken = lock(&taken);
-            taken.answered = Instant::now();
-            taken.is_refused = is_refused;
-            Some(!is_refused)
+            // The answer to a later question may have come before.
+            if taken.answered_of <= begun {
+                taken.answered_of = begun;
+                taken.answered = Instant::now();
+                taken.is_refused = is_refused;
+            }
+            Some(!taken.is_refused)
         });
         tokio::time::timeout(wait, asked).await.ok()?.ok()?
     }

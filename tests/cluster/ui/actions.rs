@@ -110,8 +110,14 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
     let shown = page.wait(&address, &cookie, "Resume").await;
     assert!(!shown.contains(">Pause<"), "{shown}");
     let resume = format!("{address}/actions/resume?");
-    assert!(page.get(&resume, &cookie).await.body.contains("would stay"));
-    assert_eq!(page.post(&resume, &cookie, &form, &[]).await.status, 303);
+    let shown = page.get(&resume, &cookie).await.body;
+    assert!(shown.contains("would stay"), "{shown}");
+    let of_another = page.post(&resume, &cookie, &form, &[]).await;
+    assert_eq!(of_another.status, 409, "{}", of_another.body);
+    assert_eq!(
+        page.post(&resume, &cookie, &form_of(&shown), &[]).await.status,
+        303
+    );
 
     reconcile(&bench, (&page, &cookie), &address).await;
 

@@ -304,17 +304,14 @@ impl Asked<'_> {
         })))
     }
 
-    /// What a page is about: the resource, the state of its spec, and what that would be. A digest of that tells nobody what it is, as it
-    /// is also of the token of the session.
+    /// What a page is about: the resource, the state of its spec, the action, and what the spec would be. A digest of that tells nobody what
+    /// it is, as it is also of the token of the session.
     fn shown(&self, token: &str) -> String {
         let metadata = &self.found.object.metadata;
         let uid = metadata.uid.as_deref().unwrap_or_default();
-        let wanted = self.wanted().map(|wanted| {
-            let text = format!("{token}{}", Value::Object(wanted));
-            format!("/{}", Digest::of(text.as_bytes()))
-        });
-        let generation = metadata.generation.unwrap_or_default();
-        format!("{uid}/{generation}{}", wanted.unwrap_or_default())
+        let what = json!([token, self.action.slug(), self.subject, self.wanted()]);
+        let digest = Digest::of(what.to_string().as_bytes());
+        format!("{uid}/{}/{digest}", metadata.generation.unwrap_or_default())
     }
 
     /// # Errors

@@ -136,15 +136,18 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
 fn mask(release: &mut Release, redactor: &Redactor) {
     let mut texts: Vec<&mut String> = release.facts.iter_mut().collect();
     for condition in &mut release.view.conditions {
-        texts.extend([&mut condition.reason, &mut condition.message]);
+        texts.extend([&mut condition.kind, &mut condition.reason, &mut condition.message]);
     }
-    texts.extend(release.stages.iter_mut().map(|stage| &mut stage.message));
+    for stage in &mut release.stages {
+        texts.extend([&mut stage.name, &mut stage.state, &mut stage.message]);
+    }
     for event in &mut release.events {
-        texts.extend([&mut event.reason, &mut event.message]);
+        texts.extend([&mut event.object, &mut event.reason, &mut event.message]);
     }
     let runs = release.procedures.iter_mut().flat_map(|kind| &mut kind.runs);
     for run in runs {
-        texts.extend([&mut run.name, &mut run.message, &mut run.result]);
+        texts.extend([&mut run.name, &mut run.phase, &mut run.ended]);
+        texts.extend([&mut run.message, &mut run.result]);
         for step in &mut run.steps {
             texts.extend([&mut step.name, &mut step.state, &mut step.message]);
         }

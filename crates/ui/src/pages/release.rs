@@ -46,9 +46,9 @@ pub(crate) struct Button {
 
 #[derive(Debug)]
 pub(crate) struct Stage {
-    name: String,
+    pub(crate) name: String,
     revision: u64,
-    state: String,
+    pub(crate) state: String,
     since: String,
     pub(crate) message: String,
     buttons: Vec<Button>,
