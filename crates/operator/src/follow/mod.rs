@@ -86,6 +86,7 @@ impl Follower {
                 }
             }
             self.settle(&mut events).await;
+            self.watch_anew();
         }
     }
 
@@ -93,9 +94,6 @@ impl Follower {
     /// the two would be seen by nobody.
     async fn read(&mut self) {
         loop {
-            if let Err(error) = self.watch_places() {
-                tracing::warn!(%error, "not all charts can be followed");
-            }
             let (file, environment) = (self.file.clone(), self.environment.clone());
             if let Ok(loaded) = tokio::task::spawn_blocking(move || load(&file, &environment)).await {
                 self.take(loaded);
@@ -103,6 +101,13 @@ impl Follower {
             if self.wanted() == self.followed {
                 return;
             }
+            self.watch_anew();
+        }
+    }
+
+    fn watch_anew(&mut self) {
+        if let Err(error) = self.watch_places() {
+            tracing::warn!(%error, "not all charts can be followed");
         }
     }
 
