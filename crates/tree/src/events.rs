@@ -55,11 +55,7 @@ pub async fn events(
         .iter()
         .map(|id| (id.kind.as_str(), id.name.as_str(), id.group.as_str()));
     let known: BTreeSet<_> = known.collect();
-    let (mut views, is_all) = if are_many(&events).await? {
-        (Vec::new(), false)
-    } else {
-        newest_of(&events, ListParams::default(), (&known, MOST_READ)).await?
-    };
+    let (mut views, is_all) = newest_of(&events, ListParams::default(), (&known, MOST_READ)).await?;
     if is_all {
         return Ok(views);
     }
@@ -77,13 +73,6 @@ pub async fn events(
     Ok(views)
 }
 
-/// Whether the server says that there are more than are looked through, so that they need not be read to know it.
-async fn are_many(events: &Api<Event>) -> Result<bool, RequestError> {
-    let first = events.list(&ListParams::default().limit(1)).await?;
-    let others = first.metadata.remaining_item_count.unwrap_or_default();
-    Ok(usize::try_from(others).is_ok_and(|others| others >= MOST_READ))
-}
-
 /// The last of those asked for that are about what is known, and whether all were looked through: no more are than `most`.
 async fn newest_of(
     events: &Api<Event>,
@@ -94,7 +83,7 @@ async fn newest_of(
     let (mut views, mut read) = (Vec::new(), 0);
     while let Some((page, _place)) = pages.next_in_turn().await? {
         read += page.len();
-        if read > most {
+        if read + pages.remaining() > most {
             return Ok((views, false));
         }
         let is_meant = |event: &&Event| is_among(&event.involved_object, known).unwrap_or_default();

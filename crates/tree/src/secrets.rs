@@ -35,7 +35,7 @@ pub async fn learn_secrets(
     redactor: &mut Redactor,
 ) -> BTreeSet<Revision> {
     let places = revisions.iter().flat_map(had).map(|(place, _)| place);
-    let places = places.chain(revisions.iter().flat_map(own));
+    let places = places.chain(own(revisions));
     let places: BTreeSet<Place> = places.filter(|(_, name)| !name.is_empty()).collect();
     if places.len() > MOST {
         redactor.extend(Redactor::of_the_unknown());
@@ -60,23 +60,24 @@ pub async fn learn_secrets(
     unknown(revisions, &changed)
 }
 
-/// The Secrets that a revision has made: others may have put more into them.
-fn own(stored: &Stored) -> Vec<Place> {
-    let documents = split(&stored.record.manifest);
-    let documents = documents
-        .into_iter()
-        .filter(|document| document.contains("Secret"));
-    let objects = documents
-        .filter_map(|document| objects_of_text("", document).ok())
-        .flatten();
-    let secrets = objects.filter(|object| object.api.group.is_empty() && object.api.kind == "Secret");
-    let places = secrets.map(|secret| {
-        let namespace = secret
-            .namespace
-            .unwrap_or_else(|| stored.record.namespace.clone());
-        (namespace, secret.name)
+/// The Secrets that revisions have made: others may have put more into them. Most are the same in all of them.
+fn own(revisions: &[Stored]) -> impl Iterator<Item = Place> {
+    let documents = revisions.iter().flat_map(|stored| {
+        let documents = split(&stored.record.manifest).into_iter();
+        let documents = documents.filter(|document| document.contains("Secret"));
+        documents.map(|document| (stored.record.namespace.as_str(), document))
     });
-    places.collect()
+    let documents: BTreeSet<(&str, &str)> = documents.collect();
+    documents.into_iter().flat_map(|(namespace, document)| {
+        let objects = objects_of_text("", document).unwrap_or_default().into_iter();
+        let secrets = objects.filter(|object| object.api.group.is_empty() && object.api.kind == "Secret");
+        secrets.map(move |secret| {
+            (
+                secret.namespace.unwrap_or_else(|| namespace.to_owned()),
+                secret.name,
+            )
+        })
+    })
 }
 
 /// When a Secret was changed last, to the second.

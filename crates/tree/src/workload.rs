@@ -1,7 +1,6 @@
 //! What controllers have made of the workloads of a release: replica sets and pods.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
 
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::apps::v1::ReplicaSet;
@@ -24,6 +23,7 @@ const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// So many objects are asked for at a time, where each may be large.
 pub(crate) const PAGE: u32 = 10;
+
 /// One question for objects below workloads: those of a namespace with some labels.
 #[derive(Clone, Debug, PartialEq)]
 struct Query {

@@ -42,6 +42,7 @@ pub struct Pages<'a, K> {
     api: &'a Api<K>,
     parameters: ListParams,
     is_at_end: bool,
+    remaining: usize,
 }
 
 impl<'a, K: Clone + DeserializeOwned + Debug> Pages<'a, K> {
@@ -52,7 +53,13 @@ impl<'a, K: Clone + DeserializeOwned + Debug> Pages<'a, K> {
             api,
             parameters: parameters.limit(limit),
             is_at_end: false,
+            remaining: 0,
         }
+    }
+
+    /// How many objects follow the last page, where the server says so: it does not of what labels or fields select.
+    pub fn remaining(&self) -> usize {
+        self.remaining
     }
 
     /// The next page; `None` after the last one.
@@ -106,6 +113,8 @@ impl<'a, K: Clone + DeserializeOwned + Debug> Pages<'a, K> {
     fn turn(&mut self, of_page: ListMeta) {
         self.parameters.continue_token = of_page.continue_.filter(|token| !token.is_empty());
         self.is_at_end = self.parameters.continue_token.is_none();
+        let remaining = of_page.remaining_item_count.unwrap_or_default();
+        self.remaining = usize::try_from(remaining).unwrap_or_default();
     }
 
     fn shorten(&mut self, error: kube::Error) -> kube::Result<()> {
