@@ -5,34 +5,16 @@ use serde_json::{Value, json};
 use steersman_testkit::prometheus::PrometheusPrograms;
 
 use crate::bench::{Bench, condition};
-use crate::dashboard::Watched;
+use crate::dashboard::{BACKUP, GATE, MAP, Watched};
 use crate::hooks::finish_job_of;
 use crate::procedures::{begin, define_runs, end_pod, wait_job, wait_phase};
 
-const MAP: &str = "{{ if .Values.broken }}{{ fail \"it is broken\" }}{{ end }}
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: '{{ .Release.Name }}-map'}
-data: {message: here}
-";
-const GATE: &str = "{{ if .Values.gate }}
-apiVersion: networking.k8s.io/v1
-kind: Ingress
-metadata: {name: '{{ .Release.Name }}-gate'}
-spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}
-{{ end }}
-";
 const JOB: &str = "{{ if .Values.job }}
 apiVersion: batch/v1
 kind: Job
 metadata: {name: '{{ .Release.Name }}-job'}
 spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: none}]}}}
 {{ end }}
-";
-const BACKUP: &str = "
-apiVersion: batch/v1
-kind: Job
-spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: none}]}}}
 ";
 /// Kinds with stages, one of which gives up soon, and with a schedule.
 const ENTRIES: &str = "

@@ -157,13 +157,13 @@ impl Watched {
     }
 }
 
-const MAP: &str = "{{ if .Values.broken }}{{ fail \"it is broken\" }}{{ end }}
+pub(crate) const MAP: &str = "{{ if .Values.broken }}{{ fail \"it is broken\" }}{{ end }}
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: '{{ .Release.Name }}-map'}
 data: {message: here}
 ";
-const GATE: &str = "{{ if .Values.gate }}
+pub(crate) const GATE: &str = "{{ if .Values.gate }}
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata: {name: '{{ .Release.Name }}-gate'}
@@ -177,7 +177,7 @@ metadata: {name: '{{ .Release.Name }}-job', annotations: {helm.sh/hook: pre-inst
 spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: none}]}}}
 {{ end }}
 ";
-const BACKUP: &str = "
+pub(crate) const BACKUP: &str = "
 apiVersion: batch/v1
 kind: Job
 spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: none}]}}}

@@ -31,7 +31,7 @@ pub use container::{ContainerView, containers};
 pub use error::TreeError;
 pub use events::{EventView, events};
 pub use logs::last_lines;
-pub use observe::{Resources, checks_of, conditions, revision_view};
+pub use observe::{Resources, checks_of, conditions, revision_view, stages};
 pub use owners::{OwnerView, owners};
 pub use plan::{PlanView, dry_run};
 pub use rights::{may, who};

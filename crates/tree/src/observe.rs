@@ -259,7 +259,8 @@ pub fn conditions(data: &Value) -> Vec<Condition> {
     conditions.collect()
 }
 
-fn stages(data: &Value) -> Vec<StageView> {
+/// The stages that a resource tells of.
+pub fn stages(data: &Value) -> Vec<StageView> {
     let found = data.pointer("/status/stages").and_then(Value::as_array);
     let stages = found.into_iter().flatten().map(|stage| StageView {
         name: text(stage, "name"),

@@ -74,6 +74,13 @@ pub struct StageView {
     pub message: String,
 }
 
+impl StageView {
+    /// As annotations name it: `REVISION/STAGE`.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.revision, self.name)
+    }
+}
+
 /// Drift that is left, as the status tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
+use steersman_operator::release::ReleaseRecord;
 
 use crate::bench::Bench;
 
@@ -21,6 +22,14 @@ const SIGNATURE: &str = "steersman-signature";
 /// The name of the Secret with a revision.
 pub(crate) fn secret_of(release: &str, revision: u32) -> String {
     format!("sh.helm.release.v1.{release}.v{revision}")
+}
+
+/// What a Secret with a revision has, changed as whoever may write Secrets can.
+pub(crate) fn changed(secret: &DynamicObject, change: impl FnOnce(&mut ReleaseRecord)) -> String {
+    let stored = secret.data["data"]["release"].as_str().unwrap();
+    let mut record = ReleaseRecord::decode(&STANDARD.decode(stored).unwrap()).unwrap();
+    change(&mut record);
+    STANDARD.encode(record.encode().unwrap())
 }
 
 /// Takes all owners off an object.

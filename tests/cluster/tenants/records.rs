@@ -1,23 +1,19 @@
 //! What a tenant can write besides values: the record of its own release, labels, annotations.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_operator::release::{HookRecord, ReleaseRecord};
 use steersman_testkit::cluster::{AuditLog, Request};
 
 use super::{By, CANARY, Tenants};
+use crate::records::changed;
 
 /// Changes the stored revision of the tenant's release.
 async fn forge(tenants: &Tenants, change: impl Fn(&mut ReleaseRecord), status: &str) {
     let secrets = tenants.bench.secrets();
     let name = "sh.helm.release.v1.shop.v1";
     let secret = secrets.get(name).await.unwrap();
-    let stored = secret.data["data"]["release"].as_str().unwrap();
-    let mut record = ReleaseRecord::decode(&STANDARD.decode(stored).unwrap()).unwrap();
-    change(&mut record);
-    let release = STANDARD.encode(record.encode().unwrap());
+    let release = changed(&secret, change);
     let patch = json!({"metadata": {"labels": {"status": status}}, "data": {"release": release}});
     secrets
         .patch(name, &PatchParams::default(), &Patch::Merge(patch))

@@ -1,15 +1,13 @@
 //! What is done with a release when somebody says so.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_model::{ReleaseStatus, Revision};
-use steersman_operator::release::ReleaseRecord;
 
 use super::{Page, between, form_of, site};
 use crate::bench::Bench;
 use crate::procedures::{define_runs, put_procedures, runs};
+use crate::records::{changed, secret_of};
 
 const BACKUP: &str =
     "  - {name: backup, job: procedures/job.yaml, parameters: {target: {type: string, required: true}}}\n";
@@ -22,32 +20,30 @@ async fn annotation(bench: &Bench, name: &str) -> String {
 
 const FIRST: &str = "sh.helm.release.v1.shop.v1";
 
-/// Has the first revision say other values, as whoever may write Secrets can, and gives what it was.
+/// Has the first revision say other values, and gives what it was.
 async fn forge_first(bench: &Bench) -> Value {
     let secret = bench.secrets().get(FIRST).await.unwrap();
-    let before = secret.data["data"]["release"].clone();
-    let stored = STANDARD.decode(before.as_str().unwrap()).unwrap();
-    let mut record = ReleaseRecord::decode(&stored).unwrap();
-    record.config = json!({"message": "EVIL"}).as_object().cloned();
-    put_first(bench, json!(STANDARD.encode(record.encode().unwrap()))).await;
-    before
+    let forged = changed(&secret, |record| {
+        record.config = json!({"message": "EVIL"}).as_object().cloned();
+    });
+    put_first(bench, json!(forged)).await;
+    secret.data["data"]["release"].clone()
 }
 
 /// Adds a revision that nobody has deployed.
 async fn forge_newer(bench: &Bench) {
     let secret = bench.secrets().get(FIRST).await.unwrap();
-    let stored = STANDARD.decode(secret.data["data"]["release"].as_str().unwrap());
-    let mut record = ReleaseRecord::decode(&stored.unwrap()).unwrap();
-    record.version = Revision(99);
-    record.info.status = ReleaseStatus::Deployed;
-    record.manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs}\n".to_owned();
-    let mut labels = secret.metadata.labels.clone().unwrap();
+    let release = changed(&secret, |record| {
+        record.version = Revision(99);
+        record.info.status = ReleaseStatus::Deployed;
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs}\n".clone_into(&mut record.manifest);
+    });
+    let mut labels = secret.metadata.labels.unwrap();
     labels.extend(
         [("version", "99"), ("status", "deployed")].map(|(key, value)| (key.to_owned(), value.to_owned())),
     );
-    let release = STANDARD.encode(record.encode().unwrap());
     let forged = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1", "data": {"release": release},
-        "metadata": {"name": "sh.helm.release.v1.shop.v99", "labels": labels,
+        "metadata": {"name": secret_of("shop", 99), "labels": labels,
             "annotations": secret.metadata.annotations, "ownerReferences": secret.metadata.owner_references}});
     bench.create(&bench.secrets(), forged).await;
 }
@@ -201,6 +197,12 @@ async fn run_once(bench: &Bench, (page, cookie): (&Page, &str), address: &str) {
     assert_eq!(made.len(), 1);
     let name = made[0].metadata.name.clone().unwrap();
     page.wait(address, cookie, &name).await;
+    // Another target in the same form is another run.
+    let other = filled.replace("%2Fa", "%2Fb");
+    let done = page.post(&run, cookie, &other, &[]).await;
+    assert_eq!(done.status, 303, "{}", done.body);
+    let made = runs(bench, "WebBackup").list(&Default::default()).await.unwrap();
+    assert_eq!(made.items.len(), 2);
 }
 
 async fn reconcile(bench: &Bench, (page, cookie): (&Page, &str), address: &str) {

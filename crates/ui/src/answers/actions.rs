@@ -15,7 +15,7 @@ use steersman_cluster::RequestError;
 use steersman_model::{Digest, FIELD_MANAGER, chain, harmless};
 use steersman_operator::release::Stored;
 use steersman_operator::status::Redactor;
-use steersman_tree::unified;
+use steersman_tree::{stages, unified};
 use steersman_watches::Watch;
 use steersman_watches::procedure::Procedure;
 
@@ -178,7 +178,7 @@ async fn page(
         hidden: vec![
             ("token", token.to_owned()),
             ("shown", asked.shown(token)),
-            ("run", own_letters(form)),
+            ("run", own_letters(form).unwrap_or_default()),
         ],
         diff: asked.spec_diff().await,
         plan,
@@ -193,15 +193,11 @@ async fn page(
 }
 
 /// What makes the name of a run its own. It stays with a form: however often that is sent, one run is made.
-fn own_letters(form: &[(String, String)]) -> String {
-    let is_own = |letters: &&str| {
-        letters.len() == LETTERS && letters.chars().all(|letter| letter.is_ascii_alphanumeric())
-    };
-    let own = Some(field(form, "run"))
-        .filter(is_own)
-        .map(str::to_ascii_lowercase);
-    let random = || secret().ok()?.get(..LETTERS).map(str::to_owned);
-    own.or_else(random).unwrap_or_default()
+fn own_letters(form: &[(String, String)]) -> Result<String, String> {
+    match field(form, "run") {
+        "" => secret().map_err(|error| chain(&error)),
+        own => Ok(own.to_owned()),
+    }
 }
 
 /// As it would be without the annotation that has it left alone.
@@ -264,14 +260,9 @@ impl Asked<'_> {
 
     /// Whether the resource says that it is at a stage for which the action is.
     fn has_stage(&self) -> bool {
-        let stages = self.found.object.data.pointer("/status/stages");
-        let mut stages = stages.and_then(Value::as_array).into_iter().flatten();
-        let text = |stage: &Value, key: &str| stage[key].as_str().map(str::to_owned).unwrap_or_default();
-        stages.any(|stage| {
-            let revision = stage["revision"].as_u64().unwrap_or_default();
-            self.subject.stage == format!("{revision}/{}", text(stage, "name"))
-                && self.action.is_for_stage(&text(stage, "state"))
-        })
+        let stages = stages(&self.found.object.data);
+        let mut named = stages.iter().filter(|stage| stage.id() == self.subject.stage);
+        named.any(|stage| self.action.is_for_stage(&stage.state))
     }
 
     fn spec(&self) -> Map<String, Value> {
@@ -330,66 +321,59 @@ impl Asked<'_> {
     /// What others write into the same annotation at the same time stays there.
     async fn annotate(&self) -> Result<(), String> {
         let now = Timestamp::now().to_string();
-        let mut object = Some(self.found.object.clone());
-        for _ in 0..TRIES {
-            let Some(ObjectMeta {
-                uid,
-                generation,
-                resource_version,
-                annotations,
-                ..
-            }) = object.map(|object| object.metadata)
-            else {
-                break;
+        self.send_as_it_is(|current| {
+            let annotations = current.annotations.as_ref();
+            let before = |name: &str| {
+                annotations
+                    .and_then(|all| all.get(name))
+                    .cloned()
+                    .unwrap_or_default()
             };
-            if generation != self.found.object.metadata.generation {
-                break;
-            }
-            let before = |name: &str| annotations.as_ref()?.get(name).cloned();
-            let before = |name: &str| before(name).unwrap_or_default();
-            let Some((name, value)) = self.action.annotation(&self.subject, &before, &now)? else {
-                break;
-            };
-            let mut metadata = json!({ "uid": uid, "annotations": { (name): value } });
+            let said = self.action.annotation(&self.subject, &before, &now)?;
+            let (name, value) = said.ok_or("there is no such action")?;
+            let mut metadata = json!({ "uid": current.uid, "annotations": { (name): value } });
             if self.action.is_listed() {
-                metadata["resourceVersion"] = json!(resource_version);
+                metadata["resourceVersion"] = json!(current.resource_version);
             }
-            match self.send(&Patch::Merge(json!({ "metadata": metadata }))).await {
-                Err(Refusal::Conflict) => {}
-                done => return done.map_err(Refusal::words),
-            }
-            object = self.now().await?;
-        }
-        Err(CHANGED.to_owned())
+            Ok(Patch::Merge(json!({ "metadata": metadata })))
+        })
+        .await
     }
 
-    async fn now(&self) -> Result<Option<DynamicObject>, String> {
-        let object = self.site.object(self.kind, &self.place).await;
-        object.map_err(|error| chain(&error))
-    }
-
-    /// What was shown is what is done: of another spec than that nothing is. Its status may change meanwhile.
     async fn roll_back(&self) -> Result<(), String> {
-        let Some(wanted) = self.wanted() else {
-            return Err("there is no such revision".to_owned());
-        };
-        let shown = self.found.object.metadata.generation;
-        let mut object = Some(self.found.object.clone());
-        for _ in 0..TRIES {
-            let Some(current) = object.filter(|object| object.metadata.generation == shown) else {
-                break;
-            };
+        let wanted = self.wanted().ok_or("there is no such revision")?;
+        self.send_as_it_is(|current| {
             let patch = json!([
-                { "op": "test", "path": "/metadata/uid", "value": current.metadata.uid },
-                { "op": "test", "path": "/metadata/generation", "value": current.metadata.generation },
+                { "op": "test", "path": "/metadata/uid", "value": current.uid },
+                { "op": "test", "path": "/metadata/generation", "value": current.generation },
                 { "op": "add", "path": "/spec", "value": wanted },
             ]);
             let patch = serde_json::from_value(patch).map_err(|error| chain(&error))?;
-            match self.send(&Patch::Json::<Value>(patch)).await {
+            Ok(Patch::Json::<Value>(patch))
+        })
+        .await
+    }
+
+    /// What was shown is what is done: of another resource, or spec, than that nothing is. All else of it may change meanwhile, and the
+    /// patch is made anew then.
+    async fn send_as_it_is(
+        &self,
+        patch: impl Fn(&ObjectMeta) -> Result<Patch<Value>, String>,
+    ) -> Result<(), String> {
+        let shown = &self.found.object.metadata;
+        let is_shown =
+            |current: &ObjectMeta| (&current.uid, current.generation) == (&shown.uid, shown.generation);
+        let mut object = Some(self.found.object.clone());
+        for _ in 0..TRIES {
+            let Some(current) = object.filter(|object| is_shown(&object.metadata)) else {
+                break;
+            };
+            match self.send(&patch(&current.metadata)?).await {
                 Err(Refusal::Conflict) => {}
                 done => return done.map_err(Refusal::words),
             }
-            object = self.now().await?;
+            let now = self.site.object(self.kind, &self.place).await;
+            object = now.map_err(|error| chain(&error))?;
         }
         Err(CHANGED.to_owned())
     }
@@ -423,7 +407,9 @@ impl Asked<'_> {
             "uid": metadata.uid,
         });
         let parameters = parameters_of(procedure, form)?;
-        let letters = own_letters(form);
+        // The same form with other parameters is another run.
+        let letters = Digest::of(json!([own_letters(form)?, parameters]).to_string().as_bytes()).to_string();
+        let letters = letters.get(..LETTERS).unwrap_or_default().to_owned();
         let object = run_object(procedure, (&api.api_version(), &owner), &parameters, &letters);
         let object: DynamicObject = serde_json::from_value(object).map_err(|error| chain(&error))?;
         let parameters = PostParams {

@@ -19,7 +19,7 @@ use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt as _};
 use steersman_model::{ObjectId, chain, harmless};
 use steersman_operator::status::Redactor;
-use steersman_tree::{ObjectView, TreeError};
+use steersman_tree::{Condition, EventView, ObjectView, TreeError};
 use tokio_util::sync::CancellationToken;
 
 use crate::address::{Kind, Place};
@@ -115,6 +115,20 @@ fn mask_each(mut texts: Vec<&mut String>, redactor: &Redactor) {
     let masked = at_length(|| redactor.mask_all(&all));
     for (text, masked) in texts.iter_mut().zip(masked) {
         **text = harmless(&masked);
+    }
+}
+
+/// What conditions and events say.
+fn words_of<'a>(
+    conditions: &'a mut [Condition],
+    events: &'a mut [EventView],
+    texts: &mut Vec<&'a mut String>,
+) {
+    for condition in conditions {
+        texts.extend([&mut condition.kind, &mut condition.reason, &mut condition.message]);
+    }
+    for event in events {
+        texts.extend([&mut event.object, &mut event.reason, &mut event.message]);
     }
 }
 

@@ -10,12 +10,10 @@ use axum::response::Response;
 use kube::api::DynamicObject;
 use steersman_cluster::RequestError;
 use steersman_operator::status::Redactor;
-use steersman_tree::{
-    Condition, ContainerView, ObjectView, TreeError, checks_of, conditions, containers, owners, yaml,
-};
+use steersman_tree::{ContainerView, ObjectView, TreeError, checks_of, conditions, containers, owners, yaml};
 
 use super::release::redactor_of_release;
-use super::{at_length, failed, gone, mask_each, nothing, within};
+use super::{at_length, failed, gone, mask_each, nothing, within, words_of};
 use crate::address::{Kind, LogQuery, ObjectQuery, Place};
 use crate::app::{App, Visitor, answer};
 use crate::pages::{ContainerLine, ObjectPage};
@@ -86,9 +84,7 @@ pub(crate) async fn object(
     // Who may see objects need not be allowed to see events.
     let mut events = events.unwrap_or_default();
     let mut texts = vec![&mut why];
-    for event in &mut events {
-        texts.extend([&mut event.reason, &mut event.message]);
-    }
+    words_of(&mut conditions, &mut events, &mut texts);
     for ContainerView {
         image,
         state,
@@ -98,9 +94,6 @@ pub(crate) async fn object(
     } in &mut containers
     {
         texts.extend([image, state, message, former]);
-    }
-    for Condition { reason, message, .. } in &mut conditions {
-        texts.extend([reason, message]);
     }
     // An item of a set is named by its value.
     texts.extend(owners.iter_mut().flat_map(|owner| &mut owner.fields));

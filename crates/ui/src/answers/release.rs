@@ -21,7 +21,7 @@ use steersman_watches::Watch;
 use steersman_watches::controls::{Controls, Mode};
 use steersman_watches::procedure::{Cron, Procedure};
 
-use super::{LOOK, PACE, at_length, events, failed, gone, mask_each, messages_of, nothing};
+use super::{LOOK, PACE, at_length, events, failed, gone, mask_each, messages_of, nothing, words_of};
 use crate::actions::{Action, Subject};
 use crate::address::{Kind, Place};
 use crate::app::{App, Visitor, answer};
@@ -135,14 +135,9 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
 /// What is said in the status, in events and by runs may come from others, who know the secrets.
 fn mask(release: &mut Release, redactor: &Redactor) {
     let mut texts: Vec<&mut String> = release.facts.iter_mut().collect();
-    for condition in &mut release.view.conditions {
-        texts.extend([&mut condition.kind, &mut condition.reason, &mut condition.message]);
-    }
+    words_of(&mut release.view.conditions, &mut release.events, &mut texts);
     for stage in &mut release.stages {
         texts.extend([&mut stage.name, &mut stage.state, &mut stage.message]);
-    }
-    for event in &mut release.events {
-        texts.extend([&mut event.object, &mut event.reason, &mut event.message]);
     }
     let runs = release.procedures.iter_mut().flat_map(|kind| &mut kind.runs);
     for run in runs {

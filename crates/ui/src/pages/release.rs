@@ -147,7 +147,7 @@ fn stages(place: &Place, view: &ReleaseView, may_change: bool) -> Vec<Stage> {
         let actions = [Action::Approve, Action::Skip, Action::Retry];
         let is_offered = |action: &&Action| may_change && action.is_for_stage(&stage.state);
         let subject = Subject {
-            stage: format!("{}/{}", stage.revision, stage.name),
+            stage: stage.id(),
             ..Subject::default()
         };
         let about = format!("stage {}", stage.name);
