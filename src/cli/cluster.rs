@@ -10,8 +10,12 @@ use steersman_cluster::RequestError;
 use steersman_cluster::client::{Overrides, Target};
 use steersman_cluster::discovery::{Discovery, Resource, Served};
 use steersman_model::{ApiKind, Environment, FIELD_MANAGER, chain};
+use tokio::runtime::Builder;
 
 use super::Failure;
+
+/// Threads of what serves many for long.
+const FEW: usize = 2;
 
 /// Which cluster, and which namespace of it.
 #[derive(Debug, clap::Args)]
@@ -227,7 +231,20 @@ fn wrong_words(word: &str) -> Failure {
 
 /// Runs a command's work on threads of its own.
 pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Runtime::new().context("failed to start the threads of the command")?;
+    block_on_any(&mut Builder::new_multi_thread(), work)
+}
+
+/// The same on so few threads that what all of them hold at a time fits into memory, on however large a machine.
+pub(super) fn block_on_few<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    block_on_any(Builder::new_multi_thread().worker_threads(FEW), work)
+}
+
+fn block_on_any<T>(
+    builder: &mut Builder,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let runtime = builder.enable_all().build();
+    let runtime = runtime.context("failed to start the threads of the command")?;
     let result = runtime.block_on(work);
     runtime.shutdown_background();
     result

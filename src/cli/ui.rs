@@ -5,12 +5,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use steersman_model::Environment;
+use steersman_operator::budget::{Shares, memory_limit};
 use steersman_ui::{Config, Login, Ui};
 use steersman_watches::Watches;
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
-use super::cluster::{ClusterFlags, block_on, failed};
+use super::cluster::{ClusterFlags, block_on_few, failed};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +64,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
         return Err(Failure::usage(error, Some(hint.to_owned())));
     }
     let watches = Watches::load(&arguments.watches_file, environment)?;
-    block_on(async {
+    block_on_few(async {
         let namespaces: Vec<String> = arguments
             .cluster
             .named_namespace()
@@ -79,6 +80,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
             home: home.unwrap_or_else(|| arguments.cluster.namespace(environment)),
             namespaces,
             cluster: arguments.cluster.title(environment),
+            shares: shares(),
         };
         let login = match arguments.login {
             Door::Code => Login::Code(arguments.cluster.connect(environment).await?.client),
@@ -95,6 +97,13 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
         ui.serve(stop).await;
         Ok(())
     })
+}
+
+/// Half of the memory that there is: rows, and what is made of what was read, take the rest.
+fn shares() -> Shares {
+    let shares = Shares::of(memory_limit().map(|limit| limit / 2));
+    steersman_yaml::limit_documents(shares.document);
+    shares
 }
 
 /// Waits until somebody has it end: at a keyboard, or the kubelet.

@@ -1,6 +1,11 @@
 //! Answers that do not fit into memory.
 
+use std::time::Duration;
+
 use steersman_model::in_words;
+
+/// Answers up to this size are read at any time; larger ones take turns.
+pub(crate) const SMALL: usize = 512 * 1024;
 
 /// An answer that is too large.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +14,8 @@ pub(crate) enum TooLarge {
     Text(usize),
     #[error("the answer of the API server takes more than {} of memory", in_words(*.0))]
     Values(usize),
+    #[error("the answer of the API server is larger than {}, and has not come within {} seconds", in_words(SMALL), .0.as_secs())]
+    Slow(Duration),
 }
 
 /// Whether a request failed because its answer is too large: a shorter list may do.

@@ -81,7 +81,7 @@ async fn newest_of(
 ) -> Result<(Vec<EventView>, bool), RequestError> {
     let mut pages = Pages::of(events, asked.limit(PAGE));
     let (mut views, mut read) = (Vec::new(), 0);
-    while let Some((page, _place)) = pages.next_in_turn().await? {
+    while let Some(page) = pages.next().await? {
         read += page.len();
         if read + pages.remaining() > most {
             return Ok((views, false));

@@ -28,8 +28,7 @@ const KINDS: [(&str, &str, &str); 8] = [
 const MOST: usize = 200;
 
 impl Resources<'_> {
-    /// The objects with the label of a resource, where something proves it, and the plurals of the kinds of which they may not be
-    /// listed.
+    /// The objects with the label of a resource, where something proves it, and of which kinds not all are known, with why.
     pub(crate) async fn labelled(
         &self,
         owner: &DynamicObject,
@@ -44,15 +43,26 @@ impl Resources<'_> {
         });
         let lists = kinds.map(|kind| async move { (kind, self.list_of(kind, owner, checks).await) }.boxed());
         let mut lists = futures::stream::iter(lists.collect::<Vec<_>>()).buffered(PARALLEL);
-        let (mut seen, mut denied) = (Vec::new(), Vec::new());
+        let (mut seen, mut denied, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
         while let Some((kind, list)) = lists.next().await {
             match list {
-                Ok(found) => seen.extend(found),
-                Err(error) if error.is_denied() => denied.push(kind.api.plural.clone()),
+                Ok((found, is_all)) => {
+                    seen.extend(found);
+                    if !is_all {
+                        unknown.push(format!(
+                            "of {}, {MOST} with the label were looked at, and there are more",
+                            kind.api.plural
+                        ));
+                    }
+                }
+                Err(error) if error.is_denied() => denied.push(kind.api.plural.as_str()),
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok((seen, denied))
+        if !denied.is_empty() {
+            unknown.push(format!("these may not be listed: {}", denied.join(", ")));
+        }
+        Ok((seen, unknown))
     }
 
     async fn list_of(
@@ -60,7 +70,7 @@ impl Resources<'_> {
         kind: &Resource,
         owner: &DynamicObject,
         checks: &[HealthCheck],
-    ) -> Result<Vec<ObservedObject>, RequestError> {
+    ) -> Result<(Vec<ObservedObject>, bool), RequestError> {
         let metadata = &owner.metadata;
         let uid = metadata.uid.as_deref().unwrap_or_default();
         let parameters = ListParams::default()
@@ -69,16 +79,17 @@ impl Resources<'_> {
         let objects = kind.objects::<DynamicObject>(self.client, metadata.namespace.as_deref());
         let mut pages = Pages::of(&objects, parameters);
         let (mut seen, mut looked_at) = (Vec::new(), 0);
-        while looked_at < MOST
-            && let Some((page, _place)) = pages.next_in_turn().await?
-        {
+        while let Some(page) = pages.next().await? {
+            if looked_at >= MOST {
+                return Ok((seen, false));
+            }
             looked_at += page.len();
             // Controllers copy labels to what they make.
             let is_ours = |live: &DynamicObject| owner_uid(&live.metadata).is_some_and(|owner| owner == uid);
             let ours = page.into_iter().filter(is_ours);
             seen.extend(ours.map(|live| observed(kind, live, checks)));
         }
-        Ok(seen)
+        Ok((seen, true))
     }
 }
 

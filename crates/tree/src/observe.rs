@@ -12,7 +12,8 @@ use steersman_cluster::discovery::Served;
 use steersman_model::{
     ApiKind, ObjectId, ReleaseName, ReleaseStatus, RenderedObject, chain, harmless, objects_of_manifest,
 };
-use steersman_operator::release::{History, Signer, Stored, namespace_of};
+use steersman_operator::budget::{Budget, Share};
+use steersman_operator::release::{History, HistoryError, Signer, Stored, namespace_of};
 use steersman_watches::{HealthCheck, Watches};
 
 use crate::error::TreeError;
@@ -49,7 +50,8 @@ impl Resources<'_> {
         object: &DynamicObject,
         checks: &[HealthCheck],
     ) -> Result<ReleaseView, TreeError> {
-        let revisions = self.revisions(api, object).await?;
+        let share = Arc::new(Arc::new(Budget::default()).share(0));
+        let revisions = self.revisions(api, object, &share).await?;
         self.judge(api, object, &revisions, checks).await
     }
 
@@ -99,12 +101,9 @@ impl Resources<'_> {
         object: &DynamicObject,
         checks: &[HealthCheck],
     ) -> Result<ReleaseView, TreeError> {
-        let (seen, denied) = self.labelled(object, checks).await?;
+        let (seen, unknown) = self.labelled(object, checks).await?;
         let mut view = self.with_pods((&api.kind, object), None, seen).await;
-        if !denied.is_empty() {
-            let denied = denied.join(", ");
-            view.unknown.push(format!("these may not be listed: {denied}"));
-        }
+        view.unknown.extend(unknown);
         Ok(view)
     }
 
@@ -125,11 +124,17 @@ impl Resources<'_> {
         view
     }
 
-    /// The revisions of the release of a resource, oldest first.
+    /// The revisions of the release of a resource, oldest first, as far as there is room in a share of the memory, which is to be held
+    /// as long as they are.
     ///
     /// # Errors
-    /// They can't be read.
-    pub async fn revisions(&self, api: &ApiKind, object: &DynamicObject) -> Result<Vec<Stored>, TreeError> {
+    /// They can't be read, or take more memory than there is for them.
+    pub async fn revisions(
+        &self,
+        api: &ApiKind,
+        object: &DynamicObject,
+        share: &Arc<Share>,
+    ) -> Result<Vec<Stored>, TreeError> {
         let metadata = &object.metadata;
         let name = metadata.name.clone().unwrap_or_default();
         let release = ReleaseName::new(name.clone())?;
@@ -155,7 +160,14 @@ impl Resources<'_> {
         };
         let signer = Arc::new(Signer::unchecked());
         let history = History::new(self.client.clone(), release, &namespace, owner, signer);
-        Ok(history.load().await?)
+        let history = history.within(Arc::clone(share));
+        let mut loaded = history.load().await;
+        if loaded.as_ref().is_err_and(HistoryError::is_about_memory) && share.enlarge() {
+            loaded = history.load().await;
+        }
+        // Of the rest others can read theirs.
+        share.keep(share.allowance().records);
+        Ok(loaded?)
     }
 
     async fn objects(

@@ -7,6 +7,7 @@ use kube::Client;
 use kube::api::DynamicObject;
 use steersman_cluster::discovery::Resource;
 use steersman_model::harmless;
+use steersman_operator::budget::Budget;
 use steersman_operator::dependents::Interests;
 use steersman_operator::reconcile::{
     DryRun, ObjectDryRun, ObjectResult, ReconcileError, ReconcileSettings, Reconciler, Shared,
@@ -35,7 +36,7 @@ pub struct PlanView {
     pub unchanged: usize,
 }
 
-/// What the operator would do with a resource. Nothing is written: the server only tries.
+/// What the operator would do with a resource, as far as this memory lets it find out. Nothing is written: the server only tries.
 ///
 /// # Errors
 /// See [`ReconcileError`].
@@ -44,8 +45,10 @@ pub async fn dry_run(
     watch: &Watch,
     resource: Resource,
     object: DynamicObject,
+    budget: Arc<Budget>,
 ) -> Result<DryRun, ReconcileError> {
     let stop = CancellationToken::new();
+    let _end = stop.clone().drop_guard();
     let signer = Arc::new(Signer::unchecked());
     let shared = Shared::new(
         client.clone(),
@@ -55,7 +58,7 @@ pub async fn dry_run(
         stop,
     );
     let settings = Arc::new(ReconcileSettings::new(watch));
-    let reconciler = Reconciler::new(shared, settings, resource);
+    let reconciler = Reconciler::new(shared.within(budget), settings, resource);
     reconciler.dry_run(object).await
 }
 

@@ -59,7 +59,7 @@ pub async fn runs_of(
     let objects = runs.objects::<DynamicObject>(client, namespace);
     let mut pages = Pages::of(&objects, ListParams::default().limit(PAGE));
     let mut views: Vec<RunView> = Vec::new();
-    while let Some((page, _place)) = pages.next_in_turn().await? {
+    while let Some(page) = pages.next().await? {
         let meant = page
             .iter()
             .filter(|run| run.data.pointer("/spec/resource").and_then(Value::as_str) == Some(name));

@@ -148,7 +148,7 @@ async fn ask(
     let asked = ListParams::default().labels_from(&selector).limit(PAGE);
     let mut pages = Pages::of(&api, asked);
     let mut found = Vec::new();
-    while let Some((page, _place)) = pages.next_in_turn().await? {
+    while let Some(page) = pages.next().await? {
         let children = page.iter().filter_map(|live| Child::of(live, is_set));
         // Anybody's pods may have the labels.
         found.extend(children.filter(|child| owners.contains(&child.owner)));

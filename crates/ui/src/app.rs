@@ -10,7 +10,7 @@ use steersman_watches::{Watch, Watches};
 
 use crate::access::{Hosts, Session, Sessions, Tokens};
 use crate::address::Kind;
-use crate::pages::Message;
+use crate::pages::{Head, Message};
 use crate::scope::Scope;
 use crate::site::Site;
 
@@ -76,13 +76,20 @@ impl App {
 
     /// A page with a few words. Nobody without a session is told which cluster it is.
     pub(crate) fn message(&self, status: StatusCode, title: &str, text: &str) -> Response {
-        let cluster = if status == StatusCode::UNAUTHORIZED {
-            ""
-        } else {
-            &self.cluster
-        };
-        let message = Message { cluster, title, text };
-        answer(status, &message)
+        let mut head = Head::default();
+        if status != StatusCode::UNAUTHORIZED {
+            head.cluster = &self.cluster;
+        }
+        answer(status, &Message { head, title, text })
+    }
+
+    /// What stands above the pages of a visitor.
+    pub(crate) fn head<'a>(&'a self, visitor: &'a Visitor) -> Head<'a> {
+        Head {
+            cluster: &self.cluster,
+            user: visitor.of.user.as_deref().unwrap_or_default(),
+            can_log_out: visitor.is_by_cookie && matches!(self.door, Door::Token(_)),
+        }
     }
 }
 

@@ -8,9 +8,10 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
-use kube::runtime::watcher::{self, DefaultBackoff, Event, watcher};
+use kube::runtime::watcher::{self, DefaultBackoff, Event};
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{watch_error, watch_refusal};
+use steersman_operator::schedule::in_pages;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::rows::{Key, Row};
 use crate::scope::Scope;
 
-/// So many resources are in one answer of the server.
+/// So many resources are in one answer of the server, or fewer where that is too large.
 const PAGE: u32 = 100;
 /// So many rows are kept: what is beyond is said, and not shown.
 const MOST: usize = 100_000;
@@ -181,7 +182,7 @@ impl Feed {
         api: &Api<DynamicObject>,
         is_open: &mut bool,
     ) -> Option<watcher::Error> {
-        let events = watcher(api.clone(), watcher::Config::default().page_size(PAGE));
+        let events = in_pages(api.clone(), watcher::Config::default().page_size(PAGE));
         let mut events = std::pin::pin!(events);
         let mut listed: BTreeSet<Key> = BTreeSet::new();
         while let Some(event) = events.next().await {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Form, Query, Request, State};
 use axum::http::header::{LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -10,9 +11,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use crate::access::harden;
-use crate::app::{App, Door, answer};
-use crate::pages::LoginPage;
-use crate::site::Site;
+use crate::app::{App, Door, Visitor, answer};
+use crate::pages::{Head, LoginPage};
+use crate::site::{LOOK_TIMEOUT, Site};
 
 /// Answers to known names alone, and says to the browser what it may do.
 pub(crate) async fn with_host(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
@@ -51,6 +52,28 @@ pub(crate) async fn with_session(State(app): State<Arc<App>>, mut request: Reque
     }
     request.extensions_mut().insert(visitor);
     next.run(request).await
+}
+
+/// Lets somebody look at a few releases at a time, and gives a look up that takes too long, as others wait for what it holds.
+pub(crate) async fn in_turn(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if request.method() != Method::GET {
+        // Forms have a time of their own.
+        let _turn = visitor.of.looks.acquire().await.ok();
+        return next.run(request).await;
+    }
+    let look = visitor.of.look(next.run(request)).await;
+    look.unwrap_or_else(|| {
+        let text = format!(
+            "The API server has not said all of it within {} seconds.",
+            LOOK_TIMEOUT.as_secs()
+        );
+        app.message(StatusCode::GATEWAY_TIMEOUT, "It takes too long", &text)
+    })
 }
 
 fn without_session(app: &App, request: &Request, refused: Option<String>) -> Response {
@@ -157,8 +180,8 @@ pub(crate) async fn logout(State(app): State<Arc<App>>, headers: HeaderMap) -> R
 }
 
 fn token_page(status: StatusCode, refused: &str) -> Response {
-    // Nobody without a session is told which cluster it is.
-    let page = LoginPage { cluster: "", refused };
+    let head = Head::default();
+    let page = LoginPage { head, refused };
     answer(status, &page)
 }
 

@@ -19,6 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use kube::Client;
 use steersman_cluster::discovery::DiscoveryError;
+use steersman_operator::budget::{Budget, Shares};
 use steersman_watches::Watches;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -60,6 +61,8 @@ pub struct Config {
     pub home: String,
     /// What the cluster is called, for people.
     pub cluster: String,
+    /// The memory of all looks together, besides what the rows of lists take.
+    pub shares: Shares,
 }
 
 /// With whose rights the cluster is seen.
@@ -130,11 +133,12 @@ impl Ui {
         let [by_code, by_token] = IDLE;
         let (door, idle) = match login {
             Login::Code(client) => {
-                let site = Site::start(client, &watches, &scope).await?;
+                let memory = Arc::new(Budget::new(config.shares));
+                let site = Site::start(client, &watches, &scope, &memory).await?;
                 (Door::Code(Arc::new(site)), by_code)
             }
             Login::Token(base) => {
-                let tokens = Tokens::new(*base).map_err(UiError::Randomness)?;
+                let tokens = Tokens::new(*base, config.shares).map_err(UiError::Randomness)?;
                 (Door::Token(Box::new(tokens)), by_token)
             }
         };
@@ -276,21 +280,24 @@ async fn in_time(request: Request, next: Next) -> Response {
 fn router(app: Arc<App>) -> Router {
     let release = "/releases/{kind}/{namespace}/{name}";
     let below = |page: &str| format!("{release}/{page}");
-    Router::new()
-        .route("/", get(answers::list))
-        .route("/events", get(answers::list_events))
+    let looks = Router::new()
         .route(release, get(answers::release))
-        .route(&below("events"), get(answers::release_events))
         .route(&below("plan"), get(answers::plan))
         .route(&below("values"), get(answers::values))
         .route(&below("compare"), get(answers::compared))
         .route(&below("object"), get(answers::object))
         .route(&below("logs"), get(answers::logs))
-        .route(&below("logs/events"), get(answers::log_events))
         .route(
             &below("actions/{action}"),
             get(answers::confirm).post(answers::done),
         )
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), guards::in_turn));
+    Router::new()
+        .route("/", get(answers::list))
+        .route("/events", get(answers::list_events))
+        .route(&below("events"), get(answers::release_events))
+        .route(&below("logs/events"), get(answers::log_events))
+        .merge(looks)
         .fallback(answers::nothing)
         .layer(middleware::from_fn_with_state(
             Arc::clone(&app),

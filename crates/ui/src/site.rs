@@ -9,6 +9,7 @@ use kube::core::GroupVersionKind;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::{Discovery, DiscoveryError, Resource, Served};
 use steersman_model::ApiKind;
+use steersman_operator::budget::{Budget, Share};
 use steersman_operator::release::Stored;
 use steersman_tree::{ReleaseView, Resources, TreeError};
 use steersman_watches::{HealthCheck, Watches};
@@ -29,6 +30,10 @@ pub(crate) struct Site {
     pub(crate) discovery: Discovery,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) feed: Arc<Feed>,
+    /// For what is read of releases.
+    pub(crate) memory: Arc<Budget>,
+    /// Who looks at a release takes one of these.
+    pub(crate) looks: Arc<Semaphore>,
     /// Who is told of changes takes one of these.
     streams: Arc<Semaphore>,
     taken: Arc<Mutex<Taken>>,
@@ -37,6 +42,10 @@ pub(crate) struct Site {
     _stop: DropGuard,
 }
 
+/// So many looks at releases by one user go on at a time.
+const MOST_LOOKS: usize = 4;
+/// How long one may take.
+pub(crate) const LOOK_TIMEOUT: Duration = Duration::from_secs(30);
 /// So many who look with the same rights are told of changes at a time: a tab of a browser is one.
 const MOST_STREAMS: usize = 32;
 /// So often the server is asked whether it takes who looks.
@@ -86,6 +95,8 @@ pub(crate) struct Found {
     /// Why whoever looks may not read the revisions; none is there then.
     pub(crate) denied: Option<TreeError>,
     pub(crate) served: Arc<Served>,
+    /// The memory that the revisions take.
+    _share: Arc<Share>,
 }
 
 impl Site {
@@ -97,6 +108,7 @@ impl Site {
         client: Client,
         watches: &Watches,
         scope: &Scope,
+        memory: &Arc<Budget>,
     ) -> Result<Self, DiscoveryError> {
         let discovery = Discovery::new(client.clone());
         let served = discovery.served().await?;
@@ -122,6 +134,8 @@ impl Site {
             discovery,
             kinds,
             feed,
+            memory: Arc::clone(memory),
+            looks: Arc::new(Semaphore::new(MOST_LOOKS)),
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
             taken: Arc::new(Mutex::new(Taken {
                 asked: Instant::now(),
@@ -157,6 +171,11 @@ impl Site {
         lock(&self.taken).is_silent()
     }
 
+    /// Whether what changes may still be told.
+    pub(crate) async fn is_open(&self) -> bool {
+        self.is_taken().await && !self.is_silent()
+    }
+
     /// Asks the server now whether it takes who looks; `None` where it does not say within `wait`. What it says later counts then.
     pub(crate) async fn ask(&self, wait: Duration) -> Option<bool> {
         lock(&self.taken).asked = Instant::now();
@@ -181,6 +200,16 @@ impl Site {
             Some(!taken.is_refused)
         });
         tokio::time::timeout(wait, asked).await.ok()?.ok()?
+    }
+
+    /// What comes of a look at a release, when it is its turn; `None` where it takes too long.
+    pub(crate) async fn look<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let in_turn = async {
+            // It is never closed.
+            let _turn = self.looks.acquire().await.ok();
+            work.await
+        };
+        tokio::time::timeout(LOOK_TIMEOUT, in_turn).await.ok()
     }
 
     /// Leave to tell somebody of changes, as long as it is held; `None` where too many are told.
@@ -224,7 +253,8 @@ impl Site {
         };
         let served = self.discovery.served().await?;
         let tree = self.tree(&served);
-        let (revisions, denied) = match tree.revisions(&kind.api, &object).await {
+        let share = Arc::new(self.memory.share(0));
+        let (revisions, denied) = match tree.revisions(&kind.api, &object, &share).await {
             Ok(revisions) => (revisions, None),
             Err(error) if error.is_denied() => (Vec::new(), Some(error)),
             Err(error) => return Err(error),
@@ -234,6 +264,7 @@ impl Site {
             revisions,
             denied,
             served,
+            _share: share,
         }))
     }
 

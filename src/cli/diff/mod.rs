@@ -5,6 +5,7 @@ mod text;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use steersman_model::Environment;
@@ -103,5 +104,5 @@ pub(super) async fn dry_run(cluster: &Cluster, subject: Subject<'_>) -> Result<D
         resource,
         watch,
     } = subject;
-    steersman_tree::dry_run(&cluster.client, watch, resource, object).await
+    steersman_tree::dry_run(&cluster.client, watch, resource, object, Arc::default()).await
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use steersman_testkit::cluster::{Fault, FaultProxy};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpSocket;
 
 use super::{Page, read_until, site};
@@ -80,6 +80,8 @@ async fn an_api_server_that_does_not_say_who_looks_keeps_nobody_waiting_and_is_n
     let arguments = ["--namespace", &bench.namespace];
     let page = Page::start_as(&bench, proxy.user().kubeconfig(), &arguments);
     let cookie = page.log_in().await;
+    let mut tab = page.send("GET /events?", &page.own(&cookie)).await;
+    read_until(&mut tab, "200 OK").await;
     let silent = proxy.inject(Fault::on("get", "").path("/version").hang().always());
     let statuses = [(503, Some(silent)), (200, None)];
     for (wanted, hung) in statuses {
@@ -96,6 +98,9 @@ async fn an_api_server_that_does_not_say_who_looks_keeps_nobody_waiting_and_is_n
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
         if let Some(hung) = hung {
+            // Nor is anything told.
+            let ended = tokio::time::timeout(PATIENCE, tab.read_to_end(&mut Vec::new())).await;
+            assert!(ended.is_ok(), "it goes on");
             proxy.take_back(hung);
         }
     }

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
 
-use super::{Page, form_of, site};
+use super::{Page, between, form_of, site};
 use crate::bench::{Bench, PATIENCE};
 
 /// Accounts that may look at their namespace, which is the bench's: `looker`, and each other one that it has.
@@ -125,6 +125,11 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
         "{}",
         shown.body
     );
+    assert!(
+        !shown.body.contains("/logout"),
+        "the proxy has the session: {}",
+        shown.body
+    );
     // It sends another one from time to time: a form that was opened before that counts, and those of others do not.
     for (of, status) in [("looker", 409), ("default", 403)] {
         let by = |token: String| format!("Authorization: Bearer {token}");
@@ -187,7 +192,13 @@ async fn check_door(page: &Page, token: &str) {
     let cookie = log_in_by(page, token).await;
     let foreign = vec!["Origin: http://evil.example.com".to_owned()];
     page.post("/logout", &cookie, "", &foreign).await;
-    assert_eq!(page.get("/", &cookie).await.status, 200);
+    let shown = page.get("/", &cookie).await;
+    assert_eq!(shown.status, 200);
+    assert!(shown.body.contains(":looker</span>"), "{}", shown.body);
+    assert_eq!(
+        between(&shown.body, "action=\"/logout\"", "</form>"),
+        " method=\"post\"><button>Log out</button>"
+    );
     page.post("/logout", &cookie, "", &[]).await;
     assert_eq!(page.get("/", &cookie).await.status, 303);
 }

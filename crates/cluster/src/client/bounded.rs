@@ -8,6 +8,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _};
 use hyper::body::{Body as HttpBody, Bytes, Frame};
@@ -17,14 +18,18 @@ use kube::client::Body;
 use serde_json::Value;
 use steersman_model::chain;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Sleep;
 use tower::{Layer, Service};
 
 use super::cut_json::{Cut, Shape};
-use super::deadline::is_watch;
-use crate::too_large::TooLarge;
+use super::deadline::{is_log, is_watch};
+use crate::too_large::{SMALL, TooLarge};
 
-/// Answers up to this size are read at any time; larger ones one after the other.
-const SMALL: usize = 512 * 1024;
+/// So many answers that are not small are read at a time for all who share their memory.
+const AT_ONCE: usize = 2;
+
+/// How long such an answer may take, as others wait.
+const TURN: Duration = Duration::from_secs(10);
 
 /// The field of an object that was cut, with how many bytes it would take.
 pub(super) const CUT: &str = "steersman.dev~weight";
@@ -55,19 +60,83 @@ pub fn weight_of_cut(object: &Value) -> Option<usize> {
     usize::try_from(object.get(CUT)?.as_u64().unwrap_or(u64::MAX)).ok()
 }
 
+/// The memory that clients of several users share: of answers that are not small, one of each client is read at a time, and two of
+/// all. Such an answer is given up where it has not come in ten seconds, as others wait for its place: an answer that is too
+/// large, of which a shorter list may do.
+#[derive(Clone, Debug)]
+pub struct SharedMemory {
+    limits: AnswerLimits,
+    places: Arc<Semaphore>,
+}
+
+impl SharedMemory {
+    /// Nothing of it is taken yet. An answer may be so large.
+    pub fn new(limits: AnswerLimits) -> Self {
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        Self { limits, places }
+    }
+}
+
 /// Weighs answers.
 #[derive(Clone, Debug)]
 pub(super) struct Bounded {
     limits: AnswerLimits,
-    /// For an answer that is not small.
-    place: Arc<Semaphore>,
+    places: Places,
+}
+
+/// For answers that are not small.
+#[derive(Clone, Debug)]
+struct Places {
+    own: Arc<Semaphore>,
+    /// With other clients.
+    shared: Option<Arc<Semaphore>>,
 }
 
 impl Bounded {
     pub(super) fn new(limits: AnswerLimits) -> Self {
-        Self {
-            limits,
-            place: Arc::new(Semaphore::new(1)),
+        let own = Arc::new(Semaphore::new(1));
+        let places = Places { own, shared: None };
+        Self { limits, places }
+    }
+
+    pub(super) fn sharing(memory: &SharedMemory) -> Self {
+        let mut bounded = Self::new(memory.limits);
+        bounded.places.shared = Some(Arc::clone(&memory.places));
+        bounded
+    }
+}
+
+impl Places {
+    /// Waits for the own place first: who has many answers waits for those, and keeps others from nothing.
+    async fn take(self) -> Held {
+        // None is ever closed.
+        let own = self.own.acquire_owned().await.ok();
+        let Some(shared) = self.shared else {
+            return Held {
+                _places: (own, None),
+                until: None,
+            };
+        };
+        let shared = shared.acquire_owned().await.ok();
+        Held {
+            _places: (own, shared),
+            until: Some(Box::pin(tokio::time::sleep(TURN))),
+        }
+    }
+}
+
+/// Places, which are given back when they are dropped.
+struct Held {
+    _places: (Option<OwnedSemaphorePermit>, Option<OwnedSemaphorePermit>),
+    /// Until when they may be kept.
+    until: Option<Pin<Box<Sleep>>>,
+}
+
+impl Held {
+    fn poll_overdue(&mut self, context: &mut Context<'_>) -> Poll<TooLarge> {
+        match &mut self.until {
+            Some(until) => until.as_mut().poll(context).map(|()| TooLarge::Slow(TURN)),
+            None => Poll::Pending,
         }
     }
 }
@@ -113,7 +182,12 @@ where
         } else {
             Shape::Object
         };
-        let Bounded { limits, place } = self.bounded.clone();
+        let Bounded { mut limits, places } = self.bounded.clone();
+        let mut turn = Turn::Small(places);
+        if is_log(&request) {
+            // It is passed on as it comes.
+            (limits.bytes, turn) = (usize::MAX, Turn::None);
+        }
         let answer = self.inner.call(request);
         async move {
             let answer = answer.await?;
@@ -125,7 +199,7 @@ where
                 shape,
                 cut: is_json.then(|| Cut::new(shape, limits.object)),
                 read: 0,
-                turn: Turn::Small(place),
+                turn,
             }))
         }
         .boxed()
@@ -149,9 +223,11 @@ fn is_of_list(request: &Request<Body>) -> bool {
 
 /// Whether an answer may be read although it is not small.
 enum Turn {
-    Small(Arc<Semaphore>),
-    Waiting(BoxFuture<'static, Option<OwnedSemaphorePermit>>),
-    Ours(#[expect(dead_code, reason = "it is given back when it is dropped")] Option<OwnedSemaphorePermit>),
+    /// It needs none.
+    None,
+    Small(Places),
+    Waiting(BoxFuture<'static, Held>),
+    Ours(Held),
 }
 
 /// A body that is weighed.
@@ -192,12 +268,11 @@ impl<B> BoundedBody<B> {
     fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             self.turn = match &mut self.turn {
-                Turn::Small(place) if self.read > SMALL && self.shape != Shape::Watch => {
-                    let place = Arc::clone(place);
-                    Turn::Waiting(async move { place.acquire_owned().await.ok() }.boxed())
+                Turn::Small(places) if self.read > SMALL && self.shape != Shape::Watch => {
+                    Turn::Waiting(places.clone().take().boxed())
                 }
-                Turn::Waiting(permit) => Turn::Ours(ready!(permit.as_mut().poll(context))),
-                Turn::Small(_) | Turn::Ours(_) => return Poll::Ready(()),
+                Turn::Waiting(held) => Turn::Ours(ready!(held.as_mut().poll(context))),
+                Turn::None | Turn::Small(_) | Turn::Ours(_) => return Poll::Ready(()),
             }
         }
     }
@@ -216,8 +291,16 @@ where
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         ready!(self.poll_turn(context));
-        let Some(frame) = ready!(self.inner.as_mut().poll_frame(context)) else {
-            return Poll::Ready(None);
+        let frame = match self.inner.as_mut().poll_frame(context) {
+            Poll::Ready(Some(frame)) => frame,
+            Poll::Ready(None) => return Poll::Ready(None),
+            Poll::Pending => {
+                let Turn::Ours(held) = &mut self.turn else {
+                    return Poll::Pending;
+                };
+                let overdue = ready!(held.poll_overdue(context));
+                return Poll::Ready(Some(Err(overdue.into())));
+            }
         };
         let weighed = frame
             .map_err(Into::into)
@@ -240,7 +323,7 @@ where
 mod tests {
     use std::convert::Infallible;
 
-    use futures::stream;
+    use futures::{StreamExt as _, stream};
     use http_body_util::{BodyExt as _, StreamBody};
     use tower::service_fn;
 
@@ -322,6 +405,57 @@ mod tests {
         )
         .await;
         assert!(is_too_large(error.unwrap_err().as_ref()), "a shorter list does");
+    }
+
+    /// An answer of the server that is not small, and stops at its half where `stops` says so.
+    async fn half_of(layer: &Bounded, stops: bool) -> Result<usize, BoxError> {
+        let server = service_fn(move |_: Request<Body>| {
+            let half = || Ok::<_, Infallible>(Frame::data(Bytes::from(vec![b' '; SMALL + 1])));
+            let begin = stream::iter([half()]);
+            let rest = if stops {
+                stream::pending().boxed()
+            } else {
+                stream::iter([half()]).boxed()
+            };
+            async move { Ok::<_, Infallible>(Response::new(StreamBody::new(begin.chain(rest)))) }
+        });
+        let request = Request::get(LIST).body(Body::empty()).unwrap();
+        let answer = layer.layer(server).call(request).await?;
+        Ok(answer.into_body().collect().await?.to_bytes().len())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_slow_answers_keeps_others_from_theirs_for_seconds_alone() {
+        let memory = SharedMemory::new(LIMITS);
+        let [slow, other] = [(); 2].map(|()| Bounded::sharing(&memory));
+        let both = async { tokio::join!(half_of(&slow, true), half_of(&slow, true)) };
+        let begun = tokio::time::Instant::now();
+        let beside = async {
+            assert_eq!(half_of(&other, false).await.unwrap(), 2 * (SMALL + 1));
+            begun.elapsed()
+        };
+        let ((first, second), waited) = tokio::join!(both, beside);
+        assert!(waited < TURN / 2, "one has one place at most: {waited:?}");
+        for error in [first, second] {
+            assert!(
+                is_too_large(error.unwrap_err().as_ref()),
+                "a shorter list may come"
+            );
+        }
+        assert!(begun.elapsed() < 3 * TURN);
+        // Without others nobody is in a hurry.
+        let alone = Bounded::new(LIMITS);
+        let waits = tokio::time::timeout(6 * TURN, half_of(&alone, true)).await;
+        assert!(waits.is_err());
+    }
+
+    #[tokio::test]
+    async fn the_log_of_a_container_goes_on_for_ever_and_takes_no_place() {
+        let layer = Bounded::new(LIMITS);
+        let _taken = layer.places.clone().take().await;
+        let text = format!("\"{}\"", "x".repeat(3 << 20));
+        let log = "/api/v1/namespaces/default/pods/web-0/log?follow=true";
+        assert!(answer(&layer, log, &text).await.is_ok());
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub(super) fn is_watch(request: &Request<Body>) -> bool {
 }
 
 /// Whether what a container has written is asked for, which may be long, or followed.
-fn is_log(request: &Request<Body>) -> bool {
+pub(super) fn is_log(request: &Request<Body>) -> bool {
     let path = request.uri().path().trim_matches('/');
     let parts: Vec<&str> = path.split('/').collect();
     matches!(parts.as_slice(), ["api", "v1", "namespaces", _, "pods", _, "log"])

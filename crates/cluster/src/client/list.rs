@@ -1,12 +1,10 @@
 //! Lists of objects.
 
 use std::fmt::Debug;
-use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
 use kube::api::{Api, DynamicObject, ListParams};
 use serde::de::DeserializeOwned;
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::{RequestError, is_too_large};
 
@@ -28,13 +26,6 @@ pub async fn list_all(
     }
     Ok(found)
 }
-
-/// The right to have a page in memory.
-pub type Place = Option<SemaphorePermit<'static>>;
-
-/// How long one page may keep its place from others before it is there.
-const TURN: Duration = Duration::from_secs(10);
-static PLACES: Semaphore = Semaphore::const_new(2);
 
 /// A list that is asked for page by page. A page that is too large for an answer is asked for again with fewer objects.
 #[derive(Debug)]
@@ -77,19 +68,6 @@ impl<'a, K: Clone + DeserializeOwned + Debug> Pages<'a, K> {
             }
         }
         Ok(None)
-    }
-
-    /// The next page for somebody who looks, with its place: two such pages are in memory at a time, however many look. Whoever has
-    /// one drops both before waiting for anything else.
-    ///
-    /// # Errors
-    /// As [`Pages::next`]; and a page that does not come in ten seconds, for which others have to wait.
-    pub async fn next_in_turn(&mut self) -> kube::Result<Option<(Vec<K>, Place)>> {
-        // It is never closed.
-        let place = PLACES.acquire().await.ok();
-        let page = tokio::time::timeout(TURN, self.next()).await;
-        let page = page.map_err(|_| kube::Error::Service("the page of a list takes too long".into()))?;
-        Ok(page?.map(|page| (page, place)))
     }
 
     /// The metadata of what is on the next page; `None` after the last one.

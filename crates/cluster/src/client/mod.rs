@@ -20,7 +20,7 @@ use std::time::Duration;
 use answers::AnswerLayer;
 pub use answers::OnAnswer;
 use bounded::Bounded;
-pub use bounded::{AnswerLimits, weight_of_cut};
+pub use bounded::{AnswerLimits, SharedMemory, weight_of_cut};
 use deadline::Deadline;
 use depth::Flatten;
 use fence::Fence;
@@ -30,7 +30,7 @@ use impersonate::OneUser;
 pub use impersonate::ServiceAccount;
 use kube::Client;
 use kube::client::{AuthError, ClientBuilder};
-pub use list::{Pages, Place, list_all};
+pub use list::{Pages, list_all};
 use login::{Login, certificate_fault};
 use source::{Source, load_files};
 use steersman_model::{Environment, chain, old_certificate};
@@ -142,6 +142,7 @@ pub async fn connect(
     options: Option<ClientOptions>,
 ) -> Result<Client, ConnectError> {
     let source = Source::find(kubeconfig, environment).ok_or(ConnectError::NoConfiguration)?;
+    let options = options.map_or(Options::None, Options::Operator);
     open(source.load().await?, options).await
 }
 
@@ -157,19 +158,32 @@ pub async fn configuration(
     Ok(source.load().await?.config)
 }
 
-/// A client of the server that `config` names, known by this token alone: whom the configuration names does not count.
+/// A client of the server that `config` names, known by this token alone: whom the configuration names does not count. Its answers
+/// have part of a memory that others share.
 ///
 /// # Errors
 /// The server is not reached within ten seconds, or does not take the token.
-pub async fn connect_by_token(config: &kube::Config, token: String) -> Result<Client, ConnectError> {
+pub async fn connect_by_token(
+    config: &kube::Config,
+    token: String,
+    memory: &SharedMemory,
+) -> Result<Client, ConnectError> {
     let mut config = config.clone();
     config.auth_info = kube::config::AuthInfo::default();
     config.auth_info.token = Some(token.into());
-    open(Login::unnamed(config), None).await
+    open(Login::unnamed(config), Options::Shared(memory)).await
+}
+
+/// What a client does besides sending requests.
+enum Options<'a> {
+    None,
+    /// Its answers share the memory of others.
+    Shared(&'a SharedMemory),
+    Operator(ClientOptions),
 }
 
 /// A client that the API server has answered once.
-async fn open(login: Login, options: Option<ClientOptions>) -> Result<Client, ConnectError> {
+async fn open(login: Login, options: Options<'_>) -> Result<Client, ConnectError> {
     let (plugin, certificate) = (login.plugin(), login.certificate());
     let mut config = login.config;
     config.connect_timeout = Some(FIRST_ANSWER);
@@ -184,7 +198,7 @@ async fn open(login: Login, options: Option<ClientOptions>) -> Result<Client, Co
     // Inside of what counts answers: one that does not come is counted as an error.
     let builder = builder.with_layer(&Flatten);
     let client = match options {
-        Some(ClientOptions {
+        Options::Operator(ClientOptions {
             on_answer,
             tenure,
             limits,
@@ -198,7 +212,12 @@ async fn open(login: Login, options: Option<ClientOptions>) -> Result<Client, Co
                 .with_layer(&Gate(Fence(tenure)))
                 .build()
         }
-        None => builder
+        Options::Shared(memory) => builder
+            .with_layer(&Bounded::sharing(memory))
+            .with_layer(&Deadline(ANSWER))
+            .with_layer(&Gate(OneUser { is_another }))
+            .build(),
+        Options::None => builder
             .with_layer(&Deadline(ANSWER))
             .with_layer(&Gate(OneUser { is_another }))
             .build(),

@@ -10,7 +10,7 @@ use steersman_model::Environment;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
-use super::{ConnectError, Login, Source, load_files, open, pod_namespace};
+use super::{ConnectError, Login, Options, Source, load_files, open, pod_namespace};
 
 /// The namespace where nothing names one.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -99,7 +99,7 @@ impl Target {
     /// # Errors
     /// There is none to connect to, it is not reached within ten seconds, or it does not let us in.
     pub async fn connect(&self, environment: &Environment) -> Result<Client, ConnectError> {
-        open(self.login(environment).await?, None).await
+        open(self.login(environment).await?, Options::None).await
     }
 
     /// What [`Target::connect`] connects by, for who brings credentials of others. The server is not asked.

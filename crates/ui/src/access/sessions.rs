@@ -48,6 +48,8 @@ pub(crate) struct Session<T> {
     pub(crate) ended: CancellationToken,
     /// What forms have to carry: pages of others do not know it.
     pub(crate) form: String,
+    /// Whether a cookie keeps it, which can be taken back.
+    pub(crate) is_by_cookie: bool,
 }
 
 impl<T> Session<T> {
@@ -57,6 +59,7 @@ impl<T> Session<T> {
             of,
             ended: CancellationToken::new(),
             form: hex(&kept(&format!("form {secret}"))),
+            is_by_cookie: false,
         }
     }
 }
@@ -117,6 +120,7 @@ impl<T: Clone> Sessions<T> {
         *used = Instant::now();
         Some(Session {
             ended: begun.ended.token().clone(),
+            is_by_cookie: true,
             ..Session::new(begun.of.clone(), &cookie)
         })
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use steersman_cluster::client::{ConnectError, connect_by_token};
+use steersman_cluster::client::{ConnectError, SharedMemory, connect_by_token};
 use steersman_model::chain;
+use steersman_operator::budget::{Budget, Shares};
 use steersman_tree::who;
 use steersman_watches::Watches;
 use tokio::time::Instant;
@@ -31,6 +32,10 @@ const UNANSWERED: &str = "the API server does not answer";
 /// The cluster for each token. Tokens themselves are kept by their clients alone.
 pub(crate) struct Tokens {
     base: kube::Config,
+    /// For all answers of the server.
+    answers: SharedMemory,
+    /// For what is read of releases.
+    memory: Arc<Budget>,
     /// Nobody else knows it.
     secret: String,
     known: Mutex<BTreeMap<Kept, (Instant, Arc<Site>)>>,
@@ -41,9 +46,11 @@ impl Tokens {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(crate) fn new(base: kube::Config) -> Result<Self, getrandom::Error> {
+    pub(crate) fn new(base: kube::Config, shares: Shares) -> Result<Self, getrandom::Error> {
         Ok(Self {
             base,
+            answers: SharedMemory::new(shares.answers),
+            memory: Arc::new(Budget::new(shares)),
             secret: secret()?,
             known: Mutex::default(),
         })
@@ -97,14 +104,18 @@ impl Tokens {
         if let Some(site) = self.known(&key) {
             return Ok(site);
         }
-        let client = connect_by_token(&self.base, token.to_owned()).await;
+        let client = connect_by_token(&self.base, token.to_owned(), &self.answers).await;
         let client = client.map_err(|error| refusal(&error))?;
         let user = who(&client).await.ok().flatten();
-        let site = Site::start(client, watches, scope).await;
+        let site = Site::start(client, watches, scope, &self.memory).await;
         let mut site = site.map_err(|error| chain(&error))?;
         site.user = user;
-        let site = Arc::new(site);
         let mut known = self.lock();
+        let mut others = known.values().map(|(_, other)| other);
+        if let Some(other) = others.find(|other| site.is_of_same(other)) {
+            site.looks = Arc::clone(&other.looks);
+        }
+        let site = Arc::new(site);
         make_room(&mut known, MOST_OF_ONE, |other| site.is_of_same(other));
         make_room(&mut known, MOST, |_| true);
         let (_, site) = known.entry(key).or_insert((Instant::now(), site));

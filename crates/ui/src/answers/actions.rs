@@ -64,7 +64,7 @@ pub(crate) async fn confirm(
     QueryOf(subject): QueryOf<Subject>,
 ) -> Response {
     match asked(&app, &visitor.of, named, subject).await {
-        Ok(asked) => page(&app, &asked, &visitor.form, (&[], String::new())).await,
+        Ok(asked) => page(&app, &asked, &visitor, (&[], String::new())).await,
         Err(response) => response,
     }
 }
@@ -90,7 +90,7 @@ pub(crate) async fn done(
         Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, asked.place.address())]).into_response(),
         Err(refused) => {
             let refused = asked.redactor().await.mask(&refused);
-            page(&app, &asked, &visitor.form, (&form, refused)).await
+            page(&app, &asked, &visitor, (&form, refused)).await
         }
     }
 }
@@ -140,7 +140,7 @@ async fn asked<'a>(
 async fn page(
     app: &App,
     asked: &Asked<'_>,
-    token: &str,
+    visitor: &Visitor,
     (form, refused): (&[(String, String)], String),
 ) -> Response {
     let Asked {
@@ -152,7 +152,7 @@ async fn page(
         subject,
         found,
     } = asked;
-    let object = found.object.clone();
+    let (object, token) = (found.object.clone(), visitor.form.as_str());
     let plan = match watch.filter(|_| action.has_plan()) {
         Some(watch) => {
             let object = match action {
@@ -165,7 +165,7 @@ async fn page(
     };
     let procedure = asked.procedure().filter(|_| *action == Action::Run);
     let page = ActionPage {
-        cluster: &app.cluster,
+        head: app.head(visitor),
         release: &place.name,
         address: place.address(),
         target: place.below(&format!("actions/{}", action.slug()), subject),

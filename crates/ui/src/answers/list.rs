@@ -27,7 +27,7 @@ pub(crate) async fn list(
 ) -> Response {
     let site = &visitor.of;
     let page = ListPage {
-        cluster: &app.cluster,
+        head: app.head(&visitor),
         query: &query,
         kinds: site.kinds.iter().map(|kind| kind.name.as_str()).collect(),
         healths: Health::ALL,
@@ -48,7 +48,7 @@ pub(crate) async fn list_events(
         // Ages change, too.
         let _ = tokio::time::timeout(LOOK, changes.changed()).await;
         tokio::time::sleep(PACE).await;
-        if !site.is_taken().await {
+        if !site.is_open().await {
             return None;
         }
         changes.mark_unchanged();

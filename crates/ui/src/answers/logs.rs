@@ -75,7 +75,7 @@ pub(crate) async fn logs(
         Err(error) => return failed(&app, &error),
     };
     let page = LogPage {
-        cluster: &app.cluster,
+        head: app.head(&visitor),
         release: &place.name,
         address: place.address(),
         title: format!("Logs of {} in Pod {}", query.container, query.pod),
@@ -93,18 +93,20 @@ pub(crate) async fn log_events(
     QueryOf(query): QueryOf<LogQuery>,
 ) -> impl IntoResponse {
     let Visitor { of: site, ended, .. } = visitor;
-    let known = redactor(&app, &site, &place, &query).await.ok().flatten();
+    let known = site.look(Box::pin(redactor(&app, &site, &place, &query))).await;
+    let known = known.and_then(|known| known.ok().flatten());
     let (told, of) = (Arc::clone(&site), (app, site, place, query));
     let texts = stream::unfold((of, known, 0), |(of, mut known, mut looks)| async move {
         let (app, site, place, query) = &of;
         tokio::time::sleep(AGAIN.max(PACE)).await;
-        if !site.is_taken().await {
+        if !site.is_open().await {
             return None;
         }
         // The pod may be another's by now, and Secrets may have been changed.
         looks += 1;
         if looks % LOOKS == 0 {
-            known = redactor(app, site, place, query).await.ok().flatten();
+            let look = site.look(Box::pin(redactor(app, site, place, query))).await;
+            known = look.and_then(|known| known.ok().flatten());
         }
         let lines = lines(site, query, known.as_ref()?).await;
         let text = lines.render().ok();

@@ -99,7 +99,7 @@ pub(crate) async fn object(
     texts.extend(owners.iter_mut().flat_map(|owner| &mut owner.fields));
     mask_each(texts, &shown.redactor);
     let page = ObjectPage {
-        cluster: &app.cluster,
+        head: app.head(&visitor),
         release: &place.name,
         address: place.address(),
         title: view.label(place.namespace()),

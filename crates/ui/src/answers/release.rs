@@ -39,7 +39,7 @@ pub(crate) async fn release(
     match read(&app, &visitor.of, kind, &place).await {
         Ok(Some(release)) => {
             let page = ReleasePage {
-                cluster: &app.cluster,
+                head: app.head(&visitor),
                 events: format!("{}/events", place.address()),
                 release,
             };
@@ -66,11 +66,12 @@ pub(crate) async fn release_events(
             let is_changed = async { while changes.changed().await.is_ok() && site.row(&place) == before {} };
             let _ = tokio::time::timeout(LOOK, is_changed).await;
             tokio::time::sleep(PACE).await;
-            if !site.is_taken().await {
+            if !site.is_open().await {
                 return None;
             }
             // What fails now is tried again: what was seen last stays.
-            let release = read(&app, &site, kind, &place).await.ok().flatten();
+            let look = site.look(Box::pin(read(&app, &site, kind, &place))).await;
+            let release = look.and_then(|read| read.ok().flatten());
             let text = release.and_then(|release| release.render().ok());
             Some((text, (changes, app, site, place)))
         },
@@ -88,6 +89,7 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
         revisions,
         denied,
         served,
+        ..
     } = &found;
     let checks = checks_of(Some(&app.watches), &kind.api);
     let mut view = site.view(kind, &found, checks).await?;

@@ -33,7 +33,14 @@ pub(super) async fn planned(site: &Site, watch: &Watch, kind: &Kind, object: Dyn
     // Whoever looks is not told what the environment of the page gives the entry.
     let mut redactor = Redactor::default();
     redactor.add_all(&of_environment(&watch));
-    let tried = dry_run(&site.client, &watch, kind.resource.clone(), object).await;
+    let tried = dry_run(
+        &site.client,
+        &watch,
+        kind.resource.clone(),
+        object,
+        Arc::clone(&site.memory),
+    )
+    .await;
     Plan::of(match tried {
         Ok(mut dry_run) => {
             dry_run.redactor.extend(redactor);
@@ -71,7 +78,7 @@ pub(crate) async fn plan(
         Err(error) => return failed(&app, &error.into()),
     };
     let page = PlanPage {
-        cluster: &app.cluster,
+        head: app.head(&visitor),
         release: &place.name,
         address: place.address(),
         plan: planned(site, watch, kind, object).await,
@@ -113,7 +120,7 @@ pub(crate) async fn values(
         )
     });
     let page = ValuesPage {
-        cluster: &app.cluster,
+        head: app.head(&visitor),
         release: &place.name,
         address: place.address(),
         from: denied.into_iter().chain(from).collect(),
@@ -161,7 +168,7 @@ pub(crate) async fn compared(
     match at_length(|| compare((before, after), redactor, &unknown)) {
         Ok(changes) => {
             let numbers = found.revisions.iter().map(|stored| stored.record.version.0);
-            let of = (app.cluster.as_str(), place.name.as_str(), place.address());
+            let of = (app.head(&visitor), place.name.as_str(), place.address());
             let page = ComparePage::of(of, (from, to), numbers.collect(), (&changes, has_unknown));
             answer(StatusCode::OK, &page)
         }

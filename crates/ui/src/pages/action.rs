@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::Diff;
 use super::compare::Plan;
+use super::{Diff, Head};
 
 /// What is going to be done, and the form that says so.
 #[derive(Debug, Template)]
 #[template(path = "action.html")]
 pub(crate) struct ActionPage<'a> {
-    pub(crate) cluster: &'a str,
+    pub(crate) head: Head<'a>,
     pub(crate) release: &'a str,
     /// Of the release.
     pub(crate) address: String,

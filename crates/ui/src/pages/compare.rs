@@ -3,13 +3,13 @@
 use askama::Template;
 use steersman_tree::{PlanView, RevisionChanges};
 
-use super::{Change, Diff};
+use super::{Change, Diff, Head};
 
 /// What differs between two revisions.
 #[derive(Debug, Template)]
 #[template(path = "compare.html")]
 pub(crate) struct ComparePage<'a> {
-    cluster: &'a str,
+    head: Head<'a>,
     release: &'a str,
     address: String,
     from: u32,
@@ -24,13 +24,13 @@ pub(crate) struct ComparePage<'a> {
 
 impl<'a> ComparePage<'a> {
     pub(crate) fn of(
-        (cluster, release, address): (&'a str, &'a str, String),
+        (head, release, address): (Head<'a>, &'a str, String),
         (from, to): (u32, u32),
         revisions: Vec<u32>,
         (changes, has_unknown): (&RevisionChanges, bool),
     ) -> Self {
         Self {
-            cluster,
+            head,
             release,
             address,
             from,
@@ -47,7 +47,7 @@ impl<'a> ComparePage<'a> {
 #[derive(Debug, Template)]
 #[template(path = "plan.html")]
 pub(crate) struct PlanPage<'a> {
-    pub(crate) cluster: &'a str,
+    pub(crate) head: Head<'a>,
     pub(crate) release: &'a str,
     pub(crate) address: String,
     pub(crate) plan: Plan,

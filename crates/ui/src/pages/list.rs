@@ -3,6 +3,7 @@
 use askama::Template;
 use jiff::Timestamp;
 
+use super::Head;
 use crate::address::{Kind, Place};
 use crate::feed::State;
 use crate::rows::{Health, Query};
@@ -114,7 +115,7 @@ impl List {
 #[derive(Debug, Template)]
 #[template(path = "list.html")]
 pub(crate) struct ListPage<'a> {
-    pub(crate) cluster: &'a str,
+    pub(crate) head: Head<'a>,
     pub(crate) query: &'a Query,
     pub(crate) kinds: Vec<&'a str>,
     pub(crate) healths: [Health; 8],

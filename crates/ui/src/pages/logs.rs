@@ -2,11 +2,13 @@
 
 use askama::Template;
 
+use super::Head;
+
 /// The page of a container.
 #[derive(Debug, Template)]
 #[template(path = "logs.html")]
 pub(crate) struct LogPage<'a> {
-    pub(crate) cluster: &'a str,
+    pub(crate) head: Head<'a>,
     pub(crate) release: &'a str,
     pub(crate) address: String,
     pub(crate) title: String,

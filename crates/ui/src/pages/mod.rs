@@ -19,11 +19,21 @@ pub(crate) use object::{ContainerLine, ObjectPage};
 pub(crate) use release::{Button, Made, Release, ReleasePage, RunKind};
 pub(crate) use values::ValuesPage;
 
+/// What stands above each page. Who has no session is told nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Head<'a> {
+    pub(crate) cluster: &'a str,
+    /// Whose rights it has, where somebody has logged in.
+    pub(crate) user: &'a str,
+    /// Whether there is a session that can be ended, and begun again.
+    pub(crate) can_log_out: bool,
+}
+
 /// A page with a few words.
 #[derive(Debug, Template)]
 #[template(path = "message.html")]
 pub(crate) struct Message<'a> {
-    pub(crate) cluster: &'a str,
+    pub(crate) head: Head<'a>,
     pub(crate) title: &'a str,
     pub(crate) text: &'a str,
 }
@@ -32,7 +42,7 @@ pub(crate) struct Message<'a> {
 #[derive(Debug, Template)]
 #[template(path = "login.html")]
 pub(crate) struct LoginPage<'a> {
-    pub(crate) cluster: &'a str,
+    pub(crate) head: Head<'a>,
     /// Why the last one was not taken; empty before that.
     pub(crate) refused: &'a str,
 }

@@ -3,11 +3,13 @@
 use askama::Template;
 use steersman_tree::{Condition, ContainerView, EventView, OwnerView};
 
+use super::Head;
+
 /// The page of an object.
 #[derive(Debug, Template)]
 #[template(path = "object.html")]
 pub(crate) struct ObjectPage<'a> {
-    pub(crate) cluster: &'a str,
+    pub(crate) head: Head<'a>,
     pub(crate) release: &'a str,
     pub(crate) address: String,
     pub(crate) title: String,

@@ -3,6 +3,7 @@
 use askama::Template;
 use steersman_tree::{EventView, ObjectView, ReleaseView, RevisionView, RunView, Verdict};
 
+use super::Head;
 use crate::actions::{Action, Subject};
 use crate::address::{ObjectQuery, Place};
 
@@ -229,7 +230,7 @@ fn add(
 #[derive(Debug, Template)]
 #[template(path = "release.html")]
 pub(crate) struct ReleasePage<'a> {
-    pub(crate) cluster: &'a str,
+    pub(crate) head: Head<'a>,
     pub(crate) events: String,
     pub(crate) release: Release,
 }

@@ -3,11 +3,13 @@
 use askama::Template;
 use steersman_tree::ValueView;
 
+use super::Head;
+
 /// The page of values.
 #[derive(Debug, Template)]
 #[template(path = "values.html")]
 pub(crate) struct ValuesPage<'a> {
-    pub(crate) cluster: &'a str,
+    pub(crate) head: Head<'a>,
     pub(crate) release: &'a str,
     pub(crate) address: String,
     pub(crate) values: Vec<ValueView>,

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::Value;
-use steersman_model::harmless;
+use steersman_cluster::client::weight_of_cut;
+use steersman_model::{harmless, in_words};
 
 use super::health::{Health, judge};
 
@@ -38,6 +39,12 @@ impl Row {
     /// What is kept of a resource.
     pub(crate) fn of(object: &DynamicObject) -> Self {
         let (health, reason, message) = judge(object);
+        let too_large = weight_of_cut(&object.data).filter(|_| health == Health::Unseen);
+        let too_large = too_large.map(|bytes| {
+            let bytes = in_words(bytes);
+            format!("it takes {bytes} of memory, which is more than is read here: how it is, is not known")
+        });
+        let message = too_large.as_deref().unwrap_or(message);
         let status = |pointer: &str| object.data.pointer(pointer);
         let text = |pointer: &str| status(pointer).and_then(Value::as_str).unwrap_or_default();
         let number = |pointer: &str| status(pointer).and_then(Value::as_u64);
@@ -121,6 +128,15 @@ mod tests {
         );
         let escaped = start(&"<\u{e4}".repeat(100), 20);
         assert_eq!(&*escaped, "<\u{e4}<\u{e4}<…", "5 bytes and 2, by turns");
+    }
+
+    #[test]
+    fn of_what_is_too_large_that_is_said() {
+        let mut web = json!({"apiVersion": "a/v1", "kind": "Web", "metadata": {"name": "shop"}, "steersman.dev~weight": 150_000_000});
+        assert!(row(web.clone()).message.starts_with("it takes 143 MiB of memory"));
+        web["status"]["conditions"] =
+            json!([{"type": "Stalled", "status": "True", "message": "as the operator says"}]);
+        assert_eq!(&*row(web).message, "as the operator says");
     }
 
     #[test]

@@ -1,0 +1,111 @@
+//! With the memory that its pod has, nothing that strangers write ends the page, however many look.
+//!
+//! `STEERSMAN_MEMORY=FILE` does that with another program, and prints what it took.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use futures::StreamExt as _;
+use futures::future::join_all;
+use kube::api::{Api, DynamicObject, PostParams};
+use serde_json::{Value, json};
+use steersman_testkit::cluster::MemoryGroup;
+
+use super::tokens::{account, accounts, log_in_by, token_of};
+use super::{Page, site};
+use crate::bench::Bench;
+
+/// Half of what docs/how-to/ui.md gives it: sessions that have many rows take the other half.
+const LIMIT: u64 = 128 << 20;
+/// What may be used of it.
+const MOST: u64 = 115 << 20;
+/// So many objects of a kind are a megabyte each.
+const LARGE: usize = 30;
+const USERS: usize = 3;
+/// Each of them has so many tabs.
+const TABS: usize = 2;
+
+async fn many(of: &Api<DynamicObject>, object: impl Fn(usize) -> Value) {
+    let made = futures::stream::iter(0..LARGE).map(|number| {
+        let object = serde_json::from_value(object(number)).unwrap();
+        async move {
+            of.create(&PostParams::default(), &object).await.unwrap();
+        }
+    });
+    made.buffer_unordered(8).collect::<Vec<()>>().await;
+}
+
+/// Resources, events, and pods with the labels of those of the release, each as large as the server takes them.
+async fn strangers(bench: &Bench) {
+    let large = "x".repeat(1 << 20);
+    many(&bench.webs(), |number| {
+        json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Web", "metadata": {"name": format!("large-{number}")},
+            "spec": {"message": large}})
+    })
+    .await;
+    many(&bench.api("", "v1", "Pod", "pods"), |number| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("large-{number}"), "labels": {"app": "shop"}},
+            "spec": {"containers": [{"name": "web", "image": "none", "env": [{"name": "LARGE", "value": large}]}]}})
+    })
+    .await;
+    many(&bench.api("", "v1", "Event", "events"), |number| {
+        json!({"apiVersion": "v1", "kind": "Event", "message": large, "reason": "Large", "type": "Normal",
+            "metadata": {"name": format!("large-{number}"), "namespace": bench.namespace},
+            "involvedObject": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop", "namespace": bench.namespace}})
+    })
+    .await;
+}
+
+/// Everybody logs in at once, and looks at the release in several tabs.
+async fn look(bench: &Bench, page: &Page) {
+    let address = &format!("/releases/webs.{}/{}/shop", bench.group, bench.namespace);
+    let users = (0..USERS).map(async |number| {
+        let token = token_of(bench, &format!("looker-{number}")).await;
+        let cookie = &log_in_by(page, &token).await;
+        let tabs = (0..TABS).map(|_| page.get(address, cookie));
+        for answer in join_all(tabs).await {
+            assert_eq!(answer.status, 200, "{}", answer.body);
+            assert!(answer.body.contains("Deployment shop"), "{}", answer.body);
+        }
+        page.wait("/", cookie, "Web large-0").await;
+        page.wait("/?q=shop", cookie, "Web shop").await;
+    });
+    join_all(users).await;
+}
+
+#[tokio::test]
+async fn what_strangers_write_does_not_end_the_page_of_a_pod() {
+    let Some(mut bench) = site("ui_memory").await else {
+        return;
+    };
+    bench.patience *= 4;
+    let Some(group) = MemoryGroup::new_or_say("ui_memory", LIMIT) else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+    strangers(&bench).await;
+    accounts(&bench).await;
+    for number in 0..USERS {
+        account(&bench, &format!("looker-{number}")).await;
+    }
+
+    let released = std::env::var_os("STEERSMAN_MEMORY").map(PathBuf::from);
+    let usual = Path::new(env!("CARGO_BIN_EXE_steersman"));
+    let program = group
+        .entering(released.as_deref().unwrap_or(usual), bench.folder.path())
+        .unwrap();
+    let arguments = ["--login", "token", "--namespace", &bench.namespace];
+    let mut page = Page::start_by(&program, &bench, bench.user.kubeconfig(), &arguments);
+    look(&bench, &page).await;
+    assert_eq!(group.kills().unwrap_or_default(), 0);
+    assert!(page.child.try_wait().unwrap().is_none(), "it has ended");
+    if released.is_some() {
+        let peak = group.peak().unwrap_or_default();
+        let line = format!("the page: peak {} MiB of the group\n", peak >> 20);
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
+        assert!(peak <= MOST, "{} MiB", peak >> 20);
+    }
+}
