@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use steersman_cluster::RequestError;
-use steersman_cluster::client::{Overrides, Target};
+use steersman_cluster::client::{AnswerLimits, ConnectError, Overrides, Target};
 use steersman_cluster::discovery::{Discovery, Resource, Served};
 use steersman_model::{ApiKind, Environment, FIELD_MANAGER, chain};
 use tokio::runtime::Builder;
@@ -65,10 +65,17 @@ impl ClusterFlags {
     /// How the cluster is reached, whoever asks.
     pub(super) async fn configuration(&self, environment: &Environment) -> Result<kube::Config, Failure> {
         let target = self.target(None);
-        target.configuration(environment).await.map_err(|error| {
-            let hint = error.hint().map(str::to_owned);
-            Failure::failed(error, hint)
-        })
+        target.configuration(environment).await.map_err(refused)
+    }
+
+    /// A client as the kubeconfig's own user, whose answers are to fit into memory.
+    pub(super) async fn connect_within(
+        &self,
+        environment: &Environment,
+        limits: AnswerLimits,
+    ) -> Result<Client, Failure> {
+        let target = self.target(None);
+        target.connect_within(environment, limits).await.map_err(refused)
     }
 
     fn target(&self, user: Option<String>) -> Target {
@@ -95,10 +102,7 @@ impl ClusterFlags {
         user: Option<String>,
     ) -> Result<Cluster, Failure> {
         let target = self.target(user);
-        let client = target.connect(environment).await.map_err(|error| {
-            let hint = error.hint().map(str::to_owned);
-            Failure::failed(error, hint)
-        })?;
+        let client = target.connect(environment).await.map_err(refused)?;
         Ok(Cluster {
             namespace: target.namespace(environment),
             discovery: Discovery::new(client.clone()),
@@ -227,6 +231,11 @@ fn wrong_words(word: &str) -> Failure {
         anyhow!("`{}` does not name a resource", word.escape_debug()),
         Some("write KIND/NAME, or KIND NAME".to_owned()),
     )
+}
+
+fn refused(error: ConnectError) -> Failure {
+    let hint = error.hint().map(str::to_owned);
+    Failure::failed(error, hint)
 }
 
 /// Runs a command's work on threads of its own.

@@ -83,7 +83,10 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
             shares: shares(),
         };
         let login = match arguments.login {
-            Door::Code => Login::Code(arguments.cluster.connect(environment).await?.client),
+            Door::Code => {
+                let limits = config.shares.answers;
+                Login::Code(arguments.cluster.connect_within(environment, limits).await?)
+            }
             Door::Token => Login::Token(Box::new(arguments.cluster.configuration(environment).await?)),
         };
         let ui = Ui::start(config, login, watches).await.map_err(failed)?;

@@ -23,8 +23,8 @@ const MOST: usize = 20;
 /// A namespace, and a name in it.
 pub(crate) type Place = (String, String);
 
-/// The Secrets that the pods of a Job get something of, or that a Pod does.
-fn secrets_named(job: &Value) -> BTreeSet<String> {
+/// The names of the Secrets that the pods of a Job get something of, or that a Pod does.
+pub fn secrets_named(job: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let pod = job.pointer("/spec/template/spec");
     let Some(pod) = pod.or_else(|| job.pointer("/spec")) else {

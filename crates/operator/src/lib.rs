@@ -50,3 +50,5 @@ pub mod server;
 pub mod status;
 pub mod supervisor;
 pub mod telemetry;
+
+pub use job_secrets::secrets_named;

@@ -63,7 +63,13 @@ pub fn compare(
     unknown: &BTreeSet<Revision>,
 ) -> Result<RevisionChanges, TreeError> {
     redactor.extend(redactor_of([from, to]));
-    let values = |stored: &Stored| harmless(&redactor.mask(&steersman_yaml::to_string(&config(stored))));
+    let values = |stored: &Stored, other: &Stored| {
+        let (mut values, others) = (config(stored), config(other));
+        if unknown.contains(&stored.record.version) {
+            values = without_former(&values, &others);
+        }
+        harmless(&redactor.mask(&steersman_yaml::to_string(&values)))
+    };
     let name = |stored: &Stored| format!("revision {}", stored.record.version);
     let (old, new) = (objects(from)?, objects(to)?);
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
@@ -105,7 +111,7 @@ pub fn compare(
         change.diff = diff;
     }
     Ok(RevisionChanges {
-        values: unified_text((&name(from), &values(from)), (&name(to), &values(to))),
+        values: unified_text((&name(from), &values(from, to)), (&name(to), &values(to, from))),
         objects: changes,
     })
 }

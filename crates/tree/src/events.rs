@@ -14,7 +14,7 @@ use steersman_model::{ObjectId, harmless};
 const MOST_READ: usize = 1000;
 const MOST_OF_ONE: usize = 100;
 /// So many are asked for at a time: mostly they are small.
-const PAGE: u32 = 20;
+const PAGE: u32 = 250;
 /// Where there are more, those of so many objects are asked for, of some at a time.
 const MOST_ASKED: usize = 64;
 const AT_ONCE: usize = 8;

@@ -30,13 +30,13 @@ pub use compare::{ObjectChange, RevisionChanges, compare, redactor_of};
 pub use container::{ContainerView, containers};
 pub use error::TreeError;
 pub use events::{EventView, events};
-pub use logs::last_lines;
+pub use logs::{LastLines, last_lines};
 pub use observe::{Resources, checks_of, conditions, revision_view, stages};
 pub use owners::{OwnerView, owners};
 pub use plan::{PlanView, dry_run};
 pub use rights::{may, who};
 pub use runs::{RunView, StepView, runs_of};
-pub use secrets::learn_secrets;
+pub use secrets::{learn_secrets, learn_secrets_of_pod};
 pub use text::{unified, unified_text, without_former, yaml};
 pub use values::{ValueView, values_by_source};
 pub use view::{

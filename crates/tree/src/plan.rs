@@ -65,9 +65,7 @@ pub async fn dry_run(
 impl PlanView {
     /// What is to be said of a dry run.
     pub fn of(dry_run: &DryRun) -> Self {
-        let paused = dry_run
-            .paused
-            .then(|| "paused by an annotation, so nothing of this is done yet".to_owned());
+        let paused = dry_run.unless_applied().map(str::to_owned);
         let all = |texts: &[String]| texts.iter().map(|text| harmless(text)).collect();
         let (changed, same): (Vec<_>, Vec<_>) = dry_run.objects.iter().partition(|object| object.differs());
         Self {

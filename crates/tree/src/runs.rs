@@ -11,7 +11,7 @@ use steersman_model::harmless;
 use crate::observe::text;
 
 /// So many are asked for at a time.
-const PAGE: u32 = 25;
+const PAGE: u32 = 100;
 /// So many are told, the last ones.
 const MOST: usize = 20;
 

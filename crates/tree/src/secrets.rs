@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::Client;
 use kube::api::Api;
 use serde_json::{Value, json};
 use steersman_chart::values;
+use steersman_cluster::RequestError;
 use steersman_model::{Revision, objects_of_text, split};
 use steersman_operator::release::Stored;
+use steersman_operator::secrets_named;
 use steersman_operator::status::Redactor;
 
 /// So many Secrets are read. Where there are more, nothing is shown.
@@ -26,7 +28,7 @@ type Place = (String, String);
 type Had = (Place, Value);
 
 /// Has what is in the Secrets of these revisions, the oldest first, be masked, as far as the client may read them: where a value of one
-/// is in another object, who looks may see that.
+/// is in another object, who looks may see that. Where one can't be read for another reason, nothing is shown.
 ///
 /// Gives the revisions of which that is not all that is secret: a Secret had something else then, can't be read, or is one of too many.
 pub async fn learn_secrets(
@@ -36,28 +38,84 @@ pub async fn learn_secrets(
 ) -> BTreeSet<Revision> {
     let places = revisions.iter().flat_map(had).map(|(place, _)| place);
     let places = places.chain(own(revisions));
-    let places: BTreeSet<Place> = places.filter(|(_, name)| !name.is_empty()).collect();
+    let places = places.filter(|(_, name)| !name.is_empty()).collect();
+    let changed = learn(client, places, redactor).await;
+    unknown(revisions, &changed)
+}
+
+/// The same of the Secrets that a pod gets something of.
+///
+/// # Errors
+/// The pod can't be read.
+pub async fn learn_secrets_of_pod(
+    client: &Client,
+    (namespace, name): (&str, &str),
+    redactor: &mut Redactor,
+) -> Result<(), RequestError> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let pod = pods.get_opt(name).await?;
+    let named = secrets_named(&json!({ "spec": pod.and_then(|pod| pod.spec) }));
+    let places = named.into_iter().map(|name| (namespace.to_owned(), name));
+    learn(client, places.collect(), redactor).await;
+    Ok(())
+}
+
+/// Gives when each was changed last that was read.
+async fn learn(
+    client: &Client,
+    places: BTreeSet<Place>,
+    redactor: &mut Redactor,
+) -> BTreeMap<Place, Timestamp> {
     if places.len() > MOST {
         redactor.extend(Redactor::of_the_unknown());
     }
     let read = places.into_iter().take(MOST).map(|place| async move {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), &place.0);
-        let found = secrets.get_opt(&place.1).await.ok().flatten();
-        found.map(|secret| (place, secret))
+        let found = secrets.get_opt(&place.1).await.map_err(RequestError::from);
+        (place, found)
     });
     let mut read = stream::iter(read).buffer_unordered(PARALLEL);
     let mut changed = BTreeMap::new();
-    while let Some(found) = read.next().await {
-        let Some((place, secret)) = found else { continue };
+    while let Some((place, found)) = read.next().await {
+        let secret = match found {
+            Ok(Some(secret)) => secret,
+            Ok(None) => continue,
+            Err(error) if error.is_denied() => continue,
+            Err(_) => {
+                redactor.extend(Redactor::of_the_unknown());
+                continue;
+            }
+        };
         redactor.add_object(&json!({ "apiVersion": "v1", "kind": "Secret", "data": secret.data }));
         for file in secret.data.iter().flat_map(BTreeMap::values) {
-            if let Ok(values) = values::read(&file.0) {
-                redactor.add_all(&Value::Object(values));
-            }
+            add_file(&file.0, redactor);
         }
         changed.extend(last_change(&secret).map(|time| (place, time)));
     }
-    unknown(revisions, &changed)
+    changed
+}
+
+/// Has each value of a file be masked: of YAML or JSON, of lines of JSON, and of lines such as `key=value` and `key: value`.
+fn add_file(bytes: &[u8], redactor: &mut Redactor) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let map = values::read(bytes).map(Value::Object).ok();
+    let list = steersman_yaml::to_json(text).ok().filter(Value::is_array);
+    for values in map.iter().chain(&list) {
+        redactor.add_all(values);
+    }
+    for line in text.lines() {
+        if let Ok(values @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(line) {
+            // YAML ends with the first of several.
+            redactor.add_all(&values);
+        } else if map.is_none()
+            && let Some((_, value)) = line.split_once('=').or_else(|| line.split_once(": "))
+        {
+            let value = value.trim().trim_end_matches([',', ';']);
+            redactor.add_all(&json!([value, value.trim_matches(['"', '\''])]));
+        }
+    }
 }
 
 /// The Secrets that revisions have made: others may have put more into them. Most are the same in all of them.
@@ -133,4 +191,27 @@ fn had(stored: &Stored) -> Vec<Had> {
     }
     let digests = had.into_iter().map(|(place, digests)| (place, digests.into()));
     digests.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_value_of_a_file_is_secret_whatever_its_key() {
+        for file in [
+            "word: canary-1",
+            "- canary-1\n- {a: canary-2}",
+            "[{\"word\": \"canary-1\"}]",
+            "{\"a\": 1}\n{\"word\": \"canary-1\"}",
+            "# of the shop\nexport WORD=canary-1\nOTHER='canary-2'",
+            "[section]\nword = \"canary-1\"\n",
+            "word: canary-1\n\tno yaml: at all: canary-2",
+        ] {
+            let mut redactor = Redactor::default();
+            add_file(file.as_bytes(), &mut redactor);
+            let masked = redactor.mask("it says canary-1");
+            assert!(!masked.contains("canary"), "{file}: {masked}");
+        }
+    }
 }

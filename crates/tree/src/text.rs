@@ -42,13 +42,17 @@ pub fn unified(
 /// The same of each of these, in their order. All are masked together: that takes not much longer than one of them.
 pub(crate) fn unified_all(states: &[States], redactor: &Redactor) -> Vec<Option<String>> {
     let text = |object: Option<Value>| object.as_ref().map(steersman_yaml::to_string);
-    let texts: Vec<_> = states
-        .iter()
-        .map(|states| {
-            let (before, after) = masked(states.before.as_ref(), states.after.as_ref());
-            (text(before), text(after))
-        })
-        .collect();
+    let states_of = |states: &States| masked(states.before.as_ref(), states.after.as_ref());
+    let mut both: Vec<_> = states.iter().map(states_of).collect();
+    let objects = both.iter_mut();
+    mask_long(
+        objects.flat_map(|(before, after)| before.iter_mut().chain(after)),
+        redactor,
+    );
+    let texts = both
+        .into_iter()
+        .map(|(before, after)| (text(before), text(after)));
+    let texts: Vec<_> = texts.collect();
     let both = texts.iter().flat_map(|(before, after)| [before, after]);
     let both: Vec<&str> = both.map(|text| text.as_deref().unwrap_or_default()).collect();
     let masked = redactor.mask_all(&both);
@@ -86,8 +90,28 @@ pub fn yaml(object: &Value, redactor: &Redactor) -> String {
     if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
+    mask_long(object.iter_mut(), redactor);
     let text = object.as_ref().map(steersman_yaml::to_string);
     harmless(&redactor.mask(&text.unwrap_or_default()))
+}
+
+/// Masks the texts of several lines: in YAML each line is behind others' indentation.
+fn mask_long<'a>(objects: impl Iterator<Item = &'a mut Value>, redactor: &Redactor) {
+    let mut open: Vec<&mut Value> = objects.collect();
+    let mut long = Vec::new();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) if text.contains('\n') => long.push(text),
+            Value::Array(items) => open.extend(items),
+            Value::Object(map) => open.extend(map.values_mut()),
+            _ => {}
+        }
+    }
+    let texts: Vec<&str> = long.iter().map(|text| text.as_str()).collect();
+    let masked = redactor.mask_all(&texts);
+    for (text, masked) in long.into_iter().zip(masked) {
+        *text = masked;
+    }
 }
 
 /// Both states without the values of a Secret: what changes, changes its mask.
@@ -190,6 +214,22 @@ mod tests {
         let expected = json!({"image": "***", "port": 8080, "replicas": 2, "ready": true, "pin": "***",
             "args": ["--user", "***"], "config": "port=8080\n***\n\nend of it"});
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_secret_of_short_lines_is_masked_as_a_whole() {
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"codes": "ab12-9z\ncd34-8y\n"}});
+        let mut redactor = Redactor::default();
+        redactor.add_object(&secret);
+        let copy = json!({"kind": "ConfigMap", "data": {"codes": "ab12-9z\ncd34-8y\n", "within": "of\nab12-9z\ncd34-8y\nit"}});
+        let shown = [
+            yaml(&copy, &redactor),
+            unified("a", None, Some(&copy), &redactor).unwrap(),
+        ];
+        for text in shown {
+            assert!(!text.contains("ab12") && !text.contains("cd34"), "{text}");
+        }
     }
 
     #[test]

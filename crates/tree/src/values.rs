@@ -29,12 +29,14 @@ pub struct ValueView {
 
 /// The values of a release, by what wins: the chart's own, the files of the entry, the spec of the resource, what the entry puts over
 /// it, and what steps of procedures do. What comes from other objects is no part of it. `deployed` is the revision in effect.
+/// `redactor` masks what is secret besides what is so in all of these.
 ///
 /// At most `most` of them, and how many others there are. What is too large to be told is cut.
 pub fn values_by_source(
     watch: &Watch,
     spec: &Values,
     deployed: Option<&Stored>,
+    mut redactor: Redactor,
     most: usize,
 ) -> (Vec<ValueView>, usize) {
     let entry = &watch.values;
@@ -53,7 +55,6 @@ pub fn values_by_source(
             lay(vec![key.clone()], value, place, &mut leaves);
         }
     }
-    let mut redactor = Redactor::default();
     for (_, values) in &layers {
         redactor.add_values(&Value::Object(values.clone()));
     }
@@ -68,7 +69,7 @@ pub fn values_by_source(
     let leaves = leaves.into_iter().take(most).map(|(path, (value, place))| {
         let value = match value {
             Value::String(text) => text,
-            value => value.to_string(),
+            value => number(&value).unwrap_or_else(|| value.to_string()),
         };
         (path, value, place)
     });
@@ -96,6 +97,13 @@ pub fn values_by_source(
         }
     });
     (views.collect(), more)
+}
+
+/// A whole number as people write it: Helm reads those of files as floating-point.
+fn number(value: &Value) -> Option<String> {
+    let number = value.as_f64().filter(|_| value.is_f64())?;
+    let is_whole = number.fract() == 0.0 && number.abs() < 1e15;
+    is_whole.then(|| format!("{number:.0}"))
 }
 
 /// The beginning of a text: a page has room for so much of each.

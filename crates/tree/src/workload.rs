@@ -22,7 +22,7 @@ use crate::view::ObjectView;
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// So many objects are asked for at a time, where each may be large.
-pub(crate) const PAGE: u32 = 10;
+pub(crate) const PAGE: u32 = 100;
 
 /// One question for objects below workloads: those of a namespace with some labels.
 #[derive(Clone, Debug, PartialEq)]

@@ -49,6 +49,9 @@ impl App {
     /// # Errors
     /// There is no session; or a token was sent that the server does not take: why, for people.
     pub(crate) async fn visitor(&self, headers: &HeaderMap) -> Result<Visitor, Option<String>> {
+        if headers.get_all("authorization").iter().count() > 1 {
+            return Err(Some("there are several".to_owned()));
+        }
         if let Door::Token(tokens) = &self.door
             && let Some(token) = bearer(headers)
         {

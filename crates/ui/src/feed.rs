@@ -13,14 +13,16 @@ use steersman_cluster::discovery::Resource;
 use steersman_cluster::{watch_error, watch_refusal};
 use steersman_operator::schedule::in_pages;
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use crate::rows::{Key, Row};
-use crate::scope::Scope;
+use crate::scope::{Scope, may_list};
 
 /// So many resources are in one answer of the server, or fewer where that is too large.
 const PAGE: u32 = 100;
+/// So often it is asked whether a list that is watched may still be listed.
+const CHECK: Duration = Duration::from_secs(30);
 /// So many rows are kept: what is beyond is said, and not shown.
 const MOST: usize = 100_000;
 /// A watch that has lasted so long was a good one: after its end it is not waited for long.
@@ -154,8 +156,8 @@ impl Feed {
         let mut is_open = true;
         loop {
             let begun = Instant::now();
-            let Some(error) = self.keep(&part, &api, &mut is_open).await else {
-                return;
+            let Err(error) = self.keep(&part, &api, &mut is_open).await else {
+                continue;
             };
             // Who looks may not look any longer. Where a watch alone is refused, the list says next what they may.
             let is_forbidden = matches!(error, watcher::Error::InitialListFailed(_))
@@ -175,17 +177,29 @@ impl Feed {
         }
     }
 
-    /// Lists and watches until there is an error.
+    /// Lists and watches until there is an error, or who looks may not list any longer: a watch that has begun goes on for minutes
+    /// then.
     async fn keep(
         &self,
         part: &Part,
         api: &Api<DynamicObject>,
         is_open: &mut bool,
-    ) -> Option<watcher::Error> {
+    ) -> Result<(), watcher::Error> {
+        let mut check = tokio::time::interval_at(Instant::now() + CHECK, CHECK);
+        check.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let events = in_pages(api.clone(), watcher::Config::default().page_size(PAGE));
         let mut events = std::pin::pin!(events);
         let mut listed: BTreeSet<Key> = BTreeSet::new();
-        while let Some(event) = events.next().await {
+        loop {
+            let event = tokio::select! {
+                event = events.next() => event,
+                _ = check.tick() => match may_list(api).await {
+                    Ok(false) => return Ok(()),
+                    // An error that passes says nothing of it.
+                    Ok(true) | Err(_) => continue,
+                },
+            };
+            let Some(event) = event else { return Ok(()) };
             match event {
                 Ok(Event::Init) => listed.clear(),
                 Ok(Event::InitApply(object)) => {
@@ -215,10 +229,9 @@ impl Feed {
                         self.change(|state| drop(state.rows.remove(&key)));
                     }
                 }
-                Err(error) => return Some(error),
+                Err(error) => return Err(error),
             }
         }
-        None
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) async fn in_turn(
 ) -> Response {
     if request.method() != Method::GET {
         // Forms have a time of their own.
-        let _turn = visitor.of.looks.acquire().await.ok();
+        let _turn = visitor.of.turn().await;
         return next.run(request).await;
     }
     let look = visitor.of.look(next.run(request)).await;

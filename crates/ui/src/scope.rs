@@ -86,7 +86,7 @@ impl Scope {
 }
 
 /// Whether a list is not refused. An error that passes says nothing of it.
-async fn may_list(list: &Api<DynamicObject>) -> Result<bool, RequestError> {
+pub(crate) async fn may_list(list: &Api<DynamicObject>) -> Result<bool, RequestError> {
     match list.list_metadata(&ListParams::default().limit(1)).await {
         Ok(_) => Ok(true),
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(false),

@@ -13,7 +13,7 @@ use steersman_operator::budget::{Budget, Share};
 use steersman_operator::release::Stored;
 use steersman_tree::{ReleaseView, Resources, TreeError};
 use steersman_watches::{HealthCheck, Watches};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -33,7 +33,7 @@ pub(crate) struct Site {
     /// For what is read of releases.
     pub(crate) memory: Arc<Budget>,
     /// Who looks at a release takes one of these.
-    pub(crate) looks: Arc<Semaphore>,
+    looks: Arc<Semaphore>,
     /// Who is told of changes takes one of these.
     streams: Arc<Semaphore>,
     taken: Arc<Mutex<Taken>>,
@@ -46,7 +46,7 @@ pub(crate) struct Site {
 const MOST_LOOKS: usize = 4;
 /// How long one may take.
 pub(crate) const LOOK_TIMEOUT: Duration = Duration::from_secs(30);
-/// So many who look with the same rights are told of changes at a time: a tab of a browser is one.
+/// So many tabs of browsers of one user are told of changes at a time.
 const MOST_STREAMS: usize = 32;
 /// So often the server is asked whether it takes who looks.
 const CHECK: Duration = Duration::from_secs(20);
@@ -205,8 +205,7 @@ impl Site {
     /// What comes of a look at a release, when it is its turn; `None` where it takes too long.
     pub(crate) async fn look<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let in_turn = async {
-            // It is never closed.
-            let _turn = self.looks.acquire().await.ok();
+            let _turn = self.turn().await;
             work.await
         };
         tokio::time::timeout(LOOK_TIMEOUT, in_turn).await.ok()
@@ -229,6 +228,18 @@ impl Site {
         let namespace = place.namespace().unwrap_or_default();
         let key = (of, namespace.into(), place.name.as_str().into());
         self.feed.state().rows.get(&key).cloned()
+    }
+
+    /// Counts what is under way with that of another one of the same user.
+    pub(crate) fn count_with(&mut self, other: &Self) {
+        self.looks = Arc::clone(&other.looks);
+        self.streams = Arc::clone(&other.streams);
+    }
+
+    /// Leave to do something with a release, which is not given up halfway.
+    pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        // It is never closed.
+        self.looks.acquire().await.ok()
     }
 
     /// Whether it is of the same user, as far as that is known.

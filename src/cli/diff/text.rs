@@ -20,8 +20,8 @@ pub(super) fn describe(title: &str, dry_run: &DryRun, style: Style) -> String {
     let mut text = String::new();
     let headline = format!("{title}: {}", dry_run.decision);
     let _ = writeln!(text, "{}", style.paint(Tone::Bold, &harmless(&headline)));
-    if dry_run.paused {
-        let _ = writeln!(text, "  paused by an annotation, so nothing of this is done yet");
+    if let Some(why) = dry_run.unless_applied() {
+        let _ = writeln!(text, "  {why}");
     }
     if let Some(waits) = &dry_run.waits {
         let _ = writeln!(text, "  {}", harmless(waits));
@@ -156,6 +156,7 @@ mod tests {
     use steersman_model::ClaimChange;
     use steersman_model::{ObjectId, Revision};
     use steersman_operator::reconcile::{Cause, Decision};
+    use steersman_watches::controls::Mode;
 
     use super::*;
 
@@ -182,7 +183,7 @@ mod tests {
             release: "shop".to_owned(),
             namespace: "default".to_owned(),
             decision: Decision::Upgrade(Revision(3), Cause::Values),
-            paused: false,
+            mode: Mode::Apply,
             waits: Some("waits for ConfigMap default/needed: it is not there".to_owned()),
             hooks: vec!["pre-upgrade Job migrate".to_owned()],
             stages: vec!["web: 2 objects, 300s to become ready".to_owned()],

@@ -3,6 +3,7 @@
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_model::{ReleaseStatus, Revision};
+use steersman_testkit::cluster::{Fault, FaultProxy};
 
 use super::{Page, between, form_of, site};
 use crate::bench::Bench;
@@ -57,7 +58,8 @@ async fn put_first(bench: &Bench, release: Value) {
         .unwrap();
 }
 
-#[tokio::test]
+// The page is waited for while the proxy answers it.
+#[tokio::test(flavor = "multi_thread")]
 async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_of_who_looks() {
     let Some(bench) = site("ui_actions").await else {
         return;
@@ -70,7 +72,8 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
     bench.apply_web("shop", json!({"message": "two"})).await;
     bench.wait_revision("shop", 2).await;
 
-    let page = Page::start(&bench, &[]);
+    let proxy = FaultProxy::start(bench.cluster, &bench.user).await.unwrap();
+    let page = Page::start_as(&bench, proxy.user().kubeconfig(), &[]);
     let cookie = page.log_in().await;
     let address = format!("/releases/webs.{}/{}/shop", bench.group, bench.namespace);
     let pause = format!("{address}/actions/pause?");
@@ -132,8 +135,8 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
         "{}",
         forged.body
     );
-    let spec = bench.webs().get("shop").await.unwrap().data["spec"].clone();
-    assert_eq!(spec, json!({"message": "two"}));
+    let web = bench.webs().get("shop").await.unwrap();
+    assert_eq!(web.data["spec"], json!({"message": "two"}));
     put_first(&bench, record).await;
     let shown = page.get(&back, &cookie).await.body;
     let stale = format!("token={token}&shown=1");
@@ -150,8 +153,12 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
         "one"
     );
 
+    back_once_more((&page, &cookie), &back).await;
     compare((&page, &cookie), &address).await;
 
+    let refused = proxy.inject(Fault::on("create", "webbackups").refuse(409).always());
+    run_none((&page, &cookie), &address).await;
+    proxy.take_back(refused);
     run_once(&bench, (&page, &cookie), &address).await;
     forge_newer(&bench).await;
     let said = "the status tells of revision 3, and a Secret of Helm says that 99 is deployed";
@@ -161,6 +168,23 @@ async fn a_release_is_acted_on_by_a_form_of_the_page_alone_and_with_the_rights_o
         "the objects are those of the status: {shown}"
     );
     operator.stop().await.unwrap();
+}
+
+/// What the API server refuses is not done, whatever the number of the refusal.
+async fn run_none((page, cookie): (&Page, &str), address: &str) {
+    let run = format!("{address}/actions/run?procedure=backup");
+    let shown = page.get(&run, cookie).await.body;
+    let filled = format!("{}&p.target=a", form_of(&shown));
+    let not_made = page.post(&run, cookie, &filled, &[]).await;
+    assert_eq!(not_made.status, 409, "{}", not_made.body);
+}
+
+/// Where the spec is that of a revision, going back to it makes nothing.
+async fn back_once_more((page, cookie): (&Page, &str), back: &str) {
+    let shown = page.get(back, cookie).await.body;
+    let same = page.post(back, cookie, &form_of(&shown), &[]).await;
+    let is_said = same.body.contains("there is nothing to go back to");
+    assert!(same.status == 409 && is_said, "{}", same.body);
 }
 
 /// A run, with what it needs.
@@ -213,6 +237,18 @@ async fn reconcile(bench: &Bench, (page, cookie): (&Page, &str), address: &str) 
     let done = page.post(&path, cookie, &form_of(&shown), &[]).await;
     assert_eq!(done.status, 303, "{}", done.body);
     assert_ne!(annotation(bench, "steersman.dev/reconcile-at").await, "");
+    for (value, is_dry) in [(json!("true"), true), (Value::Null, false)] {
+        let asked = json!({"metadata": {"annotations": {"steersman.dev/dry-run": value}}});
+        let (webs, parameters) = (bench.webs(), PatchParams::default());
+        webs.patch("shop", &parameters, &Patch::Merge(asked))
+            .await
+            .unwrap();
+        let shown = page.get(&path, cookie).await.body;
+        let is_said = shown.contains("it is a dry run, so nothing of this is done");
+        assert_eq!(is_said, is_dry, "{shown}");
+        let shown = page.get(address, cookie).await.body;
+        assert_eq!(shown.contains("It is a dry run"), is_dry, "{shown}");
+    }
 }
 
 /// Any two revisions differ in their own way.

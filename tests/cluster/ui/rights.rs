@@ -1,12 +1,17 @@
 //! A release as somebody sees it who may not read all that belongs to it.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
+use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use steersman_testkit::cluster::User;
 
 use super::{Page, between};
 use crate::bench::{Bench, condition};
+
+/// Kubernetes ends a watch after five minutes at the earliest.
+const SOON: Duration = Duration::from_mins(2);
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -114,6 +119,15 @@ async fn who_may_not_read_all_of_a_release_sees_the_rest_and_is_told() {
         "what may not be read is not known"
     );
     assert_eq!(status(&bench, &bench.user), Some(0));
+
+    // A watch that has begun goes on for minutes, and nobody sees rows by it who may not list any longer.
+    page.wait("/", &cookie, "Web shop").await;
+    let bindings = bench.api(GROUP, "v1", "RoleBinding", "rolebindings");
+    let looker = format!("keeper-{}-0", bench.namespace);
+    bindings.delete(&looker, &DeleteParams::default()).await.unwrap();
+    let begun = Instant::now();
+    let list = page.wait("/", &cookie, "be looked at").await;
+    assert!(!list.contains("Web shop") && begun.elapsed() < SOON, "{list}");
 }
 
 /// How `steersman status` of the resource ends for somebody.

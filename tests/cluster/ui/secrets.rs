@@ -2,6 +2,7 @@
 
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
+use steersman_testkit::cluster::{Fault, FaultProxy};
 
 use super::{Page, WATCHED, site};
 use crate::bench::Bench;
@@ -13,6 +14,9 @@ const CANARIES: [&str; 4] = [
     "canary-of-flow",
 ];
 
+/// The Secret that the entry has values from.
+const VALUES: &str = "shop-values";
+
 /// A chart that shows what it is given, and has a Secret that others fill.
 async fn released(bench: &Bench) {
     bench.add_template("web.yaml", WATCHED);
@@ -23,14 +27,19 @@ async fn released(bench: &Bench) {
          metadata: {name: shop-own}\nstringData: {own: canary-own}\n",
     );
     let watches = json!([{"group": bench.group, "version": "v1", "kind": "Web", "chart": "web",
-        "valuesFrom": [{"kind": "Secret", "name": "shop-values"}]}]);
+        "valuesFrom": [{"kind": "Secret", "name": VALUES}]}]);
     bench.watches(&watches.to_string());
     let file = "inner:\n  word: canary-of-file\nlist: [canary-in-list]\nflow: {note: \"canary-of-flow\"}\n";
-    let values = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "shop-values"},
+    let values = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": VALUES},
         "stringData": {"values.yaml": file}});
     bench.create(&bench.secrets(), values).await;
     let operator = bench.ready_operator().await;
-    bench.apply_web("shop", json!({})).await;
+    bench
+        .apply_web(
+            "shop",
+            json!({"note": "canary-of-file", "said": "canary-in-list"}),
+        )
+        .await;
     bench.wait_revision("shop", 1).await;
     operator.stop().await.unwrap();
     let filled = Patch::Merge(json!({"stringData": {"late": "canary-filled-later"}}));
@@ -41,7 +50,8 @@ async fn released(bench: &Bench) {
         .unwrap();
 }
 
-#[tokio::test]
+// The page is waited for while the proxy answers it.
+#[tokio::test(flavor = "multi_thread")]
 async fn values_of_files_in_secrets_and_what_others_have_put_into_secrets_are_masked() {
     let Some(bench) = site("ui_secrets").await else {
         return;
@@ -65,19 +75,54 @@ async fn values_of_files_in_secrets_and_what_others_have_put_into_secrets_are_ma
         .await
         .unwrap();
 
-    let page = Page::start(&bench, &[]);
+    let proxy = FaultProxy::start(bench.cluster, &bench.user).await.unwrap();
+    let page = Page::start_as(&bench, proxy.user().kubeconfig(), &[]);
     let cookie = page.log_in().await;
     let address = format!("/releases/webs.{}/{}/shop", bench.group, bench.namespace);
     let object = format!(
         "{address}/object?group=&kind=ConfigMap&namespace={}&name=shop-map",
         bench.namespace
     );
+    let values = format!("{address}/values");
     page.wait(&address, &cookie, "Told").await;
-    for path in [&address, &object] {
-        let body = page.get(path, &cookie).await.body;
-        assert!(body.contains("********"), "{path}: {body}");
-        for canary in CANARIES {
-            assert!(!body.contains(canary), "{path} has {canary}: {body}");
+    let own = format!("/secrets/{VALUES}");
+    for status in [None, Some(500)] {
+        // What can't be read for a moment has all be masked.
+        let fault = |status| Fault::on("get", "secrets").part(&own).refuse(status).always();
+        let fault = status.map(|status| proxy.inject(fault(status)));
+        for path in [&address, &object, &values] {
+            let body = page.get(path, &cookie).await.body;
+            let instead = status.map_or("********", |_| "(not shown: it may have secrets");
+            assert!(body.contains(instead), "{path}: {body}");
+            no_canary(path, &body);
         }
+        if let Some(fault) = fault {
+            proxy.take_back(fault);
+        }
+    }
+
+    // What the Secret has no longer is secret still where the first revision has it.
+    let file = "inner:\n  word: another\nlist: [another]\nflow: {note: another}\n";
+    let changed = Patch::Merge(json!({"stringData": {"values.yaml": file}}));
+    let secrets = bench.secrets();
+    secrets
+        .patch(VALUES, &PatchParams::default(), &changed)
+        .await
+        .unwrap();
+    bench.apply_web("shop", json!({"note": "plain"})).await;
+    let operator = bench.ready_operator().await;
+    bench.wait_revision("shop", 2).await;
+    operator.stop().await.unwrap();
+    for below in ["compare?from=1&to=2", "actions/roll-back?revision=1"] {
+        let path = format!("{address}/{below}");
+        let body = page.get(&path, &cookie).await.body;
+        assert!(body.contains("note"), "{path}: {body}");
+        no_canary(&path, &body);
+    }
+}
+
+fn no_canary(path: &str, body: &str) {
+    for canary in CANARIES {
+        assert!(!body.contains(canary), "{path} has {canary}: {body}");
     }
 }

@@ -5,8 +5,11 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
 
-use super::{Page, between, form_of, site};
+use super::{Page, between, form_of, read_until, site};
 use crate::bench::{Bench, PATIENCE};
+
+/// So many tabs of one are told of changes.
+const TABS: usize = 32;
 
 /// Accounts that may look at their namespace, which is the bench's: `looker`, and each other one that it has.
 pub(super) async fn accounts(bench: &Bench) {
@@ -87,12 +90,8 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
         assert!(!answer.head.contains("set-cookie"), "{}", answer.head);
     }
     let foreign = vec!["Origin: http://evil.example.com".to_owned()];
-    assert_eq!(
-        page.post("/login", "", &format!("token={token}"), &foreign)
-            .await
-            .status,
-        403
-    );
+    let form = format!("token={token}");
+    assert_eq!(page.post("/login", "", &form, &foreign).await.status, 403);
     let cookie = log_in_by(&page, &token).await;
 
     page.wait("/", &cookie, "Web shop").await;
@@ -148,6 +147,7 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
         "{}",
         refused.body
     );
+    count_tabs(&bench, &page, &token).await;
     let probe = page
         .ask_with("GET /healthz", &["Host: 10.0.0.1:8080".to_owned()])
         .await;
@@ -170,6 +170,30 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
     while page.get("/", &cookie).await.status != 303 {
         assert!(begun.elapsed() < PATIENCE);
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+}
+
+/// However many tokens somebody has, their tabs are counted together; and a request has one.
+async fn count_tabs(bench: &Bench, page: &Page, token: &str) {
+    let own = format!("Host: {}", page.host);
+    let two = [
+        own.clone(),
+        "Authorization: Bearer wrong".to_owned(),
+        format!("Authorization: Bearer {token}"),
+    ];
+    assert_eq!(page.ask_with("GET /", &two).await.status, 401);
+    let mut tabs = Vec::new();
+    for number in 0..=TABS {
+        let by = if number % 8 == 0 {
+            token_of(bench, "looker").await
+        } else {
+            token.to_owned()
+        };
+        let head = [own.clone(), format!("Authorization: Bearer {by}")];
+        let mut tab = page.send("GET /events?", &head).await;
+        let told = if number < TABS { "200 OK" } else { "429 Too Many" };
+        read_until(&mut tab, told).await;
+        tabs.push(tab);
     }
 }
 

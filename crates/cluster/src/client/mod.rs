@@ -171,19 +171,19 @@ pub async fn connect_by_token(
     let mut config = config.clone();
     config.auth_info = kube::config::AuthInfo::default();
     config.auth_info.token = Some(token.into());
-    open(Login::unnamed(config), Options::Shared(memory)).await
+    open(Login::unnamed(config), Options::Weighed(Bounded::sharing(memory))).await
 }
 
 /// What a client does besides sending requests.
-enum Options<'a> {
+enum Options {
     None,
-    /// Its answers share the memory of others.
-    Shared(&'a SharedMemory),
+    /// It gives up answers that are too large.
+    Weighed(Bounded),
     Operator(ClientOptions),
 }
 
 /// A client that the API server has answered once.
-async fn open(login: Login, options: Options<'_>) -> Result<Client, ConnectError> {
+async fn open(login: Login, options: Options) -> Result<Client, ConnectError> {
     let (plugin, certificate) = (login.plugin(), login.certificate());
     let mut config = login.config;
     config.connect_timeout = Some(FIRST_ANSWER);
@@ -212,8 +212,8 @@ async fn open(login: Login, options: Options<'_>) -> Result<Client, ConnectError
                 .with_layer(&Gate(Fence(tenure)))
                 .build()
         }
-        Options::Shared(memory) => builder
-            .with_layer(&Bounded::sharing(memory))
+        Options::Weighed(bounded) => builder
+            .with_layer(&bounded)
             .with_layer(&Deadline(ANSWER))
             .with_layer(&Gate(OneUser { is_another }))
             .build(),

@@ -10,7 +10,7 @@ use steersman_model::Environment;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
-use super::{ConnectError, Login, Options, Source, load_files, open, pod_namespace};
+use super::{AnswerLimits, Bounded, ConnectError, Login, Options, Source, load_files, open, pod_namespace};
 
 /// The namespace where nothing names one.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -100,6 +100,19 @@ impl Target {
     /// There is none to connect to, it is not reached within ten seconds, or it does not let us in.
     pub async fn connect(&self, environment: &Environment) -> Result<Client, ConnectError> {
         open(self.login(environment).await?, Options::None).await
+    }
+
+    /// The same for a client whose answers are to fit into memory.
+    ///
+    /// # Errors
+    /// As [`Target::connect`].
+    pub async fn connect_within(
+        &self,
+        environment: &Environment,
+        limits: AnswerLimits,
+    ) -> Result<Client, ConnectError> {
+        let options = Options::Weighed(Bounded::new(limits));
+        open(self.login(environment).await?, options).await
     }
 
     /// What [`Target::connect`] connects by, for who brings credentials of others. The server is not asked.

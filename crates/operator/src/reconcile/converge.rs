@@ -498,7 +498,7 @@ impl Reconciler {
         }
     }
 
-    fn observer(&self) -> Observer<'_> {
+    pub(super) fn observer(&self) -> Observer<'_> {
         Observer {
             settings: &self.settings,
             release_index: &self.shared.release_index,

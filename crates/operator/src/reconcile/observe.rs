@@ -432,7 +432,7 @@ impl Observer<'_> {
         Ok(())
     }
 
-    fn mode(&self, session: &Session) -> Mode {
+    pub(super) fn mode(&self, session: &Session) -> Mode {
         match session.controls.mode {
             Mode::Apply if self.settings.dry_run => Mode::DryRun,
             mode => mode,

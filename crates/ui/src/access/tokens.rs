@@ -113,7 +113,7 @@ impl Tokens {
         let mut known = self.lock();
         let mut others = known.values().map(|(_, other)| other);
         if let Some(other) = others.find(|other| site.is_of_same(other)) {
-            site.looks = Arc::clone(&other.looks);
+            site.count_with(other);
         }
         let site = Arc::new(site);
         make_room(&mut known, MOST_OF_ONE, |other| site.is_of_same(other));

@@ -1,5 +1,6 @@
 //! What is done with a release when somebody says so: what it will do is shown, and confirmed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -12,10 +13,10 @@ use kube::api::{DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use steersman_cluster::RequestError;
-use steersman_model::{Digest, FIELD_MANAGER, chain, harmless};
+use steersman_model::{Digest, FIELD_MANAGER, Revision, chain, harmless};
 use steersman_operator::release::Stored;
 use steersman_operator::status::Redactor;
-use steersman_tree::{stages, unified};
+use steersman_tree::{stages, unified, without_former};
 use steersman_watches::Watch;
 use steersman_watches::procedure::Procedure;
 
@@ -89,7 +90,7 @@ pub(crate) async fn done(
     match asked.act(&form).await {
         Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, asked.place.address())]).into_response(),
         Err(refused) => {
-            let refused = asked.redactor().await.mask(&refused);
+            let refused = asked.redactor().await.0.mask(&refused);
             page(&app, &asked, &visitor, (&form, refused)).await
         }
     }
@@ -276,19 +277,23 @@ impl Asked<'_> {
         Some(spec_of(stored, self.watch?, &self.spec()))
     }
 
-    /// What masks what is secret in the release, and in the spec as it is and would be.
-    async fn redactor(&self) -> Redactor {
-        let mut redactor = redactor_of_release(&self.site.client, &self.found).await;
+    /// What masks what is secret in the release, and in the spec as it is and would be; and the revisions of which it does not know all.
+    async fn redactor(&self) -> (Redactor, BTreeSet<Revision>) {
+        let (mut redactor, unknown) = redactor_of_release(&self.site.client, &self.found).await;
         for spec in [Some(self.spec()), self.wanted()].into_iter().flatten() {
             redactor.add_values(&Value::Object(spec));
         }
-        redactor
+        (redactor, unknown)
     }
 
     async fn spec_diff(&self) -> Option<Diff> {
-        let wanted = Value::Object(self.wanted()?);
+        let mut wanted = Value::Object(self.wanted()?);
         let spec = Value::Object(self.spec());
-        let redactor = self.redactor().await;
+        let (redactor, unknown) = self.redactor().await;
+        let target = self.target().map(|stored| stored.record.version);
+        if target.is_some_and(|target| unknown.contains(&target)) {
+            wanted = without_former(&wanted, &spec);
+        }
         let text = at_length(|| unified("spec", Some(&spec), Some(&wanted), &redactor));
         Some(Diff::of(&text.unwrap_or_else(|| {
             "It is the same, but for what is masked.".to_owned()
@@ -342,6 +347,11 @@ impl Asked<'_> {
 
     async fn roll_back(&self) -> Result<(), String> {
         let wanted = self.wanted().ok_or("there is no such revision")?;
+        if wanted == self.spec() {
+            return Err(
+                "the spec is that of the revision already: there is nothing to go back to by it".to_owned(),
+            );
+        }
         self.send_as_it_is(|current| {
             let patch = json!([
                 { "op": "test", "path": "/metadata/uid", "value": current.uid },
@@ -417,10 +427,19 @@ impl Asked<'_> {
             ..PostParams::default()
         };
         let runs = runs.objects::<DynamicObject>(&self.site.client, self.place.namespace());
-        match runs.create(&parameters, &object).await.map_err(Refusal::of) {
+        match runs.create(&parameters, &object).await {
+            Ok(_) => Ok(()),
             // The form was sent before, and the run is there.
-            Ok(_) | Err(Refusal::Conflict) => Ok(()),
-            Err(refusal) => Err(refusal.words()),
+            Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => {
+                let name = object.metadata.name.unwrap_or_default();
+                let found = runs.get_opt(&name).await.map_err(|error| chain(&error))?;
+                let of = |run: &DynamicObject| run.data.pointer("/spec/resource").cloned();
+                let is_there = found.is_some_and(|found| of(&found) == Some(json!(self.place.name)));
+                is_there
+                    .then_some(())
+                    .ok_or_else(|| format!("there is another run of the name {name}"))
+            }
+            Err(error) => Err(harmless(&chain(&RequestError::from(error)))),
         }
     }
 }

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use futures::stream;
 use steersman_model::{ObjectId, chain, harmless};
 use steersman_operator::status::Redactor;
-use steersman_tree::{TreeError, last_lines};
+use steersman_tree::{LastLines, TreeError, last_lines, learn_secrets_of_pod};
 
 use super::object::shown;
 use super::{PACE, at_length, events, failed, gone, within};
@@ -42,23 +42,37 @@ async fn redactor(
         let named = (id.namespace.as_deref().unwrap_or_default(), id.name.as_str());
         (id.group.as_str(), id.kind.as_str()) == ("", "Pod") && named == (&query.namespace, &query.pod)
     };
-    Ok(within(&shown.objects, &is_pod).map(|_| shown.redactor))
+    if within(&shown.objects, &is_pod).is_none() {
+        return Ok(None);
+    }
+    let mut redactor = shown.redactor;
+    // What a pod has of other Secrets it may write.
+    learn_secrets_of_pod(&site.client, (&query.namespace, &query.pod), &mut redactor).await?;
+    Ok(Some(redactor))
 }
 
-async fn lines(site: &Site, query: &LogQuery, redactor: &Redactor) -> Lines {
+/// What there is now, unmasked.
+async fn read(site: &Site, query: &LogQuery) -> Result<LastLines, String> {
     let of = (
         query.namespace.as_str(),
         query.pod.as_str(),
         query.container.as_str(),
     );
-    match last_lines(&site.client, of, query.former).await {
-        Ok(text) => Lines {
-            text: at_length(|| harmless(&redactor.mask(&text))),
+    let lines = last_lines(&site.client, of, query.former).await;
+    lines.map_err(|error| format!("The lines can't be read: {}", harmless(&chain(&error))))
+}
+
+fn masked(lines: &Result<LastLines, String>, redactor: &Redactor) -> Lines {
+    match lines {
+        Ok(lines) => Lines {
+            text: at_length(|| harmless(&redactor.mask(&lines.text))),
+            missing: lines.missing,
             problem: String::new(),
         },
-        Err(error) => Lines {
+        Err(problem) => Lines {
             text: String::new(),
-            problem: format!("The lines can't be read: {}", harmless(&chain(&error))),
+            missing: "",
+            problem: problem.clone(),
         },
     }
 }
@@ -80,7 +94,7 @@ pub(crate) async fn logs(
         address: place.address(),
         title: format!("Logs of {} in Pod {}", query.container, query.pod),
         events: place.below("logs/events", &query),
-        lines: lines(&visitor.of, &query, &redactor).await,
+        lines: masked(&read(&visitor.of, &query).await, &redactor),
     };
     answer(StatusCode::OK, &page)
 }
@@ -96,21 +110,29 @@ pub(crate) async fn log_events(
     let known = site.look(Box::pin(redactor(&app, &site, &place, &query))).await;
     let known = known.and_then(|known| known.ok().flatten());
     let (told, of) = (Arc::clone(&site), (app, site, place, query));
-    let texts = stream::unfold((of, known, 0), |(of, mut known, mut looks)| async move {
-        let (app, site, place, query) = &of;
-        tokio::time::sleep(AGAIN.max(PACE)).await;
-        if !site.is_open().await {
-            return None;
-        }
-        // The pod may be another's by now, and Secrets may have been changed.
-        looks += 1;
-        if looks % LOOKS == 0 {
-            let look = site.look(Box::pin(redactor(app, site, place, query))).await;
-            known = look.and_then(|known| known.ok().flatten());
-        }
-        let lines = lines(site, query, known.as_ref()?).await;
-        let text = lines.render().ok();
-        Some((text, (of, known, looks)))
-    });
+    let texts = stream::unfold(
+        (of, known, 0, None),
+        |(of, mut known, mut looks, before)| async move {
+            let (app, site, place, query) = &of;
+            tokio::time::sleep(AGAIN.max(PACE)).await;
+            if !site.is_open().await {
+                return None;
+            }
+            // The pod may be another's by now, and Secrets may have been changed.
+            looks += 1;
+            let is_anew = looks % LOOKS == 0;
+            if is_anew {
+                let look = site.look(Box::pin(redactor(app, site, place, query))).await;
+                known = look.and_then(|known| known.ok().flatten());
+            }
+            let redactor = known.as_ref()?;
+            let lines = site.look(read(site, query)).await;
+            // To mask what is there already takes its time.
+            let is_same = lines.is_none() || (lines == before && !is_anew);
+            let text = lines.as_ref().filter(|_| !is_same);
+            let text = text.and_then(|lines| masked(lines, redactor).render().ok());
+            Some((text, (of, known, looks, lines.or(before))))
+        },
+    );
     events(("logs", &told), ended, texts)
 }

@@ -38,7 +38,7 @@ pub(super) async fn shown(
     };
     let checks = checks_of(Some(&app.watches), &kind.api);
     let view = site.view(kind, &found, checks).await?;
-    let redactor = redactor_of_release(&site.client, &found).await;
+    let (redactor, _) = redactor_of_release(&site.client, &found).await;
     Ok(Some(Shown {
         objects: view.objects,
         redactor,

@@ -12,7 +12,7 @@ use futures::stream;
 use kube::Client;
 use kube::api::DynamicObject;
 use steersman_cluster::discovery::Served;
-use steersman_model::{ApiKind, ObjectId, chain};
+use steersman_model::{ApiKind, ObjectId, Revision, chain};
 use steersman_operator::status::Redactor;
 use steersman_tree::{
     ObjectView, TreeError, checks_of, learn_secrets, may, redactor_of, revision_view, runs_of,
@@ -93,7 +93,7 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     } = &found;
     let checks = checks_of(Some(&app.watches), &kind.api);
     let mut view = site.view(kind, &found, checks).await?;
-    let redactor = redactor_of_release(&site.client, &found).await;
+    let (redactor, _) = redactor_of_release(&site.client, &found).await;
     let mut texts = Vec::new();
     messages_of(&mut view.objects, &mut texts);
     mask_each(texts, &redactor);
@@ -115,6 +115,12 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
     let mut release = Release::of(place, view, history, (&made, may_change));
     if may_change {
         release.buttons = buttons(place, object);
+    }
+    let (controls, _) = Controls::read(object.metadata.annotations.as_ref());
+    if controls.mode == Mode::DryRun {
+        release
+            .facts
+            .push("It is a dry run: the operator says what it would do, and does nothing.".to_owned());
     }
     if let Some(namespace) = namespace {
         match steersman_tree::events(&site.client, &namespace, &about).await {
@@ -138,6 +144,8 @@ async fn read(app: &App, site: &Site, kind: &Kind, place: &Place) -> Result<Opti
 fn mask(release: &mut Release, redactor: &Redactor) {
     let mut texts: Vec<&mut String> = release.facts.iter_mut().collect();
     words_of(&mut release.view.conditions, &mut release.events, &mut texts);
+    let history = release.history.iter_mut().map(|line| &mut line.revision);
+    texts.extend(history.map(|revision| &mut revision.description));
     for stage in &mut release.stages {
         texts.extend([&mut stage.name, &mut stage.state, &mut stage.message]);
     }
@@ -152,14 +160,14 @@ fn mask(release: &mut Release, redactor: &Redactor) {
     mask_each(texts, redactor);
 }
 
-/// What masks the secrets of a release.
-pub(super) async fn redactor_of_release(client: &Client, found: &Found) -> Redactor {
+/// What masks the secrets of a release, and the revisions of which it does not know all that was secret.
+pub(super) async fn redactor_of_release(client: &Client, found: &Found) -> (Redactor, BTreeSet<Revision>) {
     let mut redactor = at_length(|| redactor_of(&found.revisions));
-    learn_secrets(client, &found.revisions, &mut redactor).await;
+    let unknown = learn_secrets(client, &found.revisions, &mut redactor).await;
     if let Some(spec) = found.object.data.get("spec") {
         redactor.add_values(spec);
     }
-    redactor
+    (redactor, unknown)
 }
 
 fn buttons(place: &Place, object: &DynamicObject) -> Vec<Button> {

@@ -14,6 +14,7 @@ use steersman_operator::status::Redactor;
 use steersman_tree::{PlanView, compare, dry_run, learn_secrets, values_by_source};
 use steersman_watches::Watch;
 
+use super::release::redactor_of_release;
 use super::{at_length, failed, found, gone, nothing};
 use crate::address::{Kind, Place};
 use crate::app::{App, Visitor, answer};
@@ -103,7 +104,8 @@ pub(crate) async fn values(
     let deployed = newest.find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
     let spec = found.object.data.get("spec").and_then(Value::as_object);
     let spec = spec.cloned().unwrap_or_default();
-    let (values, more) = at_length(|| values_by_source(watch, &spec, deployed, MOST_VALUES));
+    let (redactor, _) = redactor_of_release(&site.client, &found).await;
+    let (values, more) = at_length(|| values_by_source(watch, &spec, deployed, redactor, MOST_VALUES));
     let sources = deployed.map(|stored| stored.snapshot.values_from.as_slice());
     let from = sources.unwrap_or_default().iter().map(|source| {
         let at = source

@@ -21,5 +21,7 @@ pub(crate) struct LogPage<'a> {
 #[template(path = "log_lines.html")]
 pub(crate) struct Lines {
     pub(crate) text: String,
+    /// What of them is left out; empty where nothing is.
+    pub(crate) missing: &'static str,
     pub(crate) problem: String,
 }

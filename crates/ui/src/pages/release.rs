@@ -69,7 +69,7 @@ pub(crate) struct RunKind {
 
 #[derive(Debug)]
 pub(crate) struct HistoryLine {
-    revision: RevisionView,
+    pub(crate) revision: RevisionView,
     /// Where it is compared with the one before.
     compare: String,
     button: Option<Button>,

@@ -34,8 +34,8 @@ pub struct DryRun {
     pub namespace: String,
     /// What the plan is to the release.
     pub decision: Decision,
-    /// Whether annotations keep it from being done.
-    pub paused: bool,
+    /// Whether the operator does any of it.
+    pub mode: Mode,
     /// What the resource waits for before that is begun, such as `waits for ConfigMap red/settings: it is not there`.
     pub waits: Option<String>,
     /// The hooks that would run, in order, such as `pre-upgrade Job web-migrate`.
@@ -53,6 +53,15 @@ pub struct DryRun {
 }
 
 impl DryRun {
+    /// Why nothing of it is done now, in words; `None` where it is.
+    pub fn unless_applied(&self) -> Option<&'static str> {
+        match self.mode {
+            Mode::Apply => None,
+            Mode::Pause => Some("paused by an annotation, so nothing of this is done yet"),
+            Mode::DryRun => Some("it is a dry run, so nothing of this is done"),
+        }
+    }
+
     /// Whether anything would be done: an object becomes another one, a hook runs, or a revision is made or goes.
     pub fn differs(&self) -> bool {
         let is_kept = matches!(self.decision, Decision::Keep(_) | Decision::TakeOver(_));
@@ -156,7 +165,7 @@ impl Reconciler {
             release: session.release.to_string(),
             namespace: session.owner.release_namespace.clone(),
             decision,
-            paused: session.controls.mode == Mode::Pause,
+            mode: self.observer().mode(session),
             waits,
             stages: session.redactor.mask_all_own(&stages_of(plan.as_ref())),
             hooks: plan.map(|plan| plan.hooks.names()).unwrap_or_default(),
