@@ -4,8 +4,8 @@ use futures::{FutureExt as _, StreamExt as _};
 use kube::api::{DynamicObject, ListParams, TypeMeta};
 use steersman_cluster::client::Pages;
 use steersman_cluster::discovery::Resource;
-use steersman_cluster::{OWNER_UID_LABEL, RequestError, owner_uid};
-use steersman_model::{ApiKind, ObjectId};
+use steersman_cluster::{OWNER_UID_LABEL, RequestError, is_too_large, owner_uid};
+use steersman_model::{ApiKind, ObjectId, chain};
 use steersman_watches::HealthCheck;
 
 use crate::error::TreeError;
@@ -46,13 +46,10 @@ impl Resources<'_> {
         let (mut seen, mut denied, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
         while let Some((kind, list)) = lists.next().await {
             match list {
-                Ok((found, is_all)) => {
+                Ok((found, why)) => {
                     seen.extend(found);
-                    if !is_all {
-                        unknown.push(format!(
-                            "of {}, {MOST} with the label were looked at, and there are more",
-                            kind.api.plural
-                        ));
+                    if let Some(why) = why {
+                        unknown.push(format!("not all {} are here: {why}", kind.api.plural));
                     }
                 }
                 Err(error) if error.is_denied() => denied.push(kind.api.plural.as_str()),
@@ -70,7 +67,7 @@ impl Resources<'_> {
         kind: &Resource,
         owner: &DynamicObject,
         checks: &[HealthCheck],
-    ) -> Result<(Vec<ObservedObject>, bool), RequestError> {
+    ) -> Result<(Vec<ObservedObject>, Option<String>), RequestError> {
         let metadata = &owner.metadata;
         let uid = metadata.uid.as_deref().unwrap_or_default();
         let parameters = ListParams::default()
@@ -79,9 +76,18 @@ impl Resources<'_> {
         let objects = kind.objects::<DynamicObject>(self.client, metadata.namespace.as_deref());
         let mut pages = Pages::of(&objects, parameters);
         let (mut seen, mut looked_at) = (Vec::new(), 0);
-        while let Some(page) = pages.next().await? {
+        loop {
+            let page = match pages.next().await {
+                Ok(Some(page)) => page,
+                Ok(None) => return Ok((seen, None)),
+                Err(error) if is_too_large(&error) => {
+                    let why = chain(&RequestError::from(error));
+                    return Ok((seen, Some(why)));
+                }
+                Err(error) => return Err(error.into()),
+            };
             if looked_at >= MOST {
-                return Ok((seen, false));
+                return Ok((seen, Some(format!("more than {MOST} have the label"))));
             }
             looked_at += page.len();
             // Controllers copy labels to what they make.
@@ -89,7 +95,6 @@ impl Resources<'_> {
             let ours = page.into_iter().filter(is_ours);
             seen.extend(ours.map(|live| observed(kind, live, checks)));
         }
-        Ok((seen, true))
     }
 }
 

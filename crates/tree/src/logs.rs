@@ -71,12 +71,13 @@ fn told(bytes: &[u8], is_whole: bool, is_ended_early: bool) -> LastLines {
         let begin = text.find('\n').map_or(text.len(), |end| end + 1);
         text.drain(..begin);
     }
-    if is_ended_early {
-        text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
-    }
+    let end = text.rfind('\n').map_or(0, |end| end + 1);
+    let is_open = end < text.len();
+    text.truncate(end);
     let missing = match (is_whole, is_ended_early) {
         (_, true) => "The last 500 lines have more than 8 MiB: the end of them is not here.",
         (false, _) => "Of the last 500 lines those are here that are within the last 256 KiB.",
+        (true, _) if is_open => "A line that has not ended is not here.",
         (true, _) => "",
     };
     LastLines { text, missing }
@@ -91,12 +92,14 @@ mod tests {
         let check = |text: &str, is_whole: bool, is_ended_early: bool, expect: &str| {
             let told = told(text.as_bytes(), is_whole, is_ended_early);
             assert_eq!(told.text, expect);
-            assert_eq!(told.missing.is_empty(), is_whole && !is_ended_early);
+            let is_all = is_whole && !is_ended_early && text == expect;
+            assert_eq!(told.missing.is_empty(), is_all);
         };
         check("a\nb\n", true, false, "a\nb\n");
         check("ret\nb\n", false, false, "b\n");
         check("ret\nb\nsec", false, true, "b\n");
         check("secret", false, true, "");
+        check("a\nsec", true, false, "a\n");
         check("", true, false, "");
     }
 }

@@ -43,14 +43,14 @@ impl ObservedObject {
 
 /// One that is not there.
 pub(crate) fn missing(id: ObjectId, message: &str) -> ObservedObject {
-    unread(id, Verdict::Missing, message)
+    unseen(id, Verdict::Missing, message)
 }
 
 /// What is said of an object that is not there: a Job may have done its work.
 pub(crate) fn absent(id: ObjectId, object: &RenderedObject, stored: &Stored) -> ObservedObject {
     let is_job = (id.group.as_str(), id.kind.as_str()) == ("batch", "Job");
     if is_job && stored.snapshot.completed().any(|completed| *completed == id) {
-        unread(id, Verdict::Ready, "it has done its work, and is gone")
+        unseen(id, Verdict::Ready, "it has done its work, and is gone")
     } else if is_job && object.value.pointer("/spec/ttlSecondsAfterFinished").is_some() {
         missing(id, "it goes by itself when it has ended")
     } else {
@@ -60,14 +60,20 @@ pub(crate) fn absent(id: ObjectId, object: &RenderedObject, stored: &Stored) -> 
 
 /// One that whoever asks may not read.
 pub(crate) fn denied(id: ObjectId, error: &RequestError) -> ObservedObject {
-    unread(
+    unseen(
         id,
         Verdict::Unknown,
         &format!("it may not be read: {}", harmless(&chain(error))),
     )
 }
 
-fn unread(id: ObjectId, health: Verdict, message: &str) -> ObservedObject {
+/// One that can't be read, while others can.
+pub(crate) fn unread(id: ObjectId, error: &RequestError) -> ObservedObject {
+    let why = harmless(&chain(error));
+    unseen(id, Verdict::Unknown, &format!("it can't be read: {why}"))
+}
+
+fn unseen(id: ObjectId, health: Verdict, message: &str) -> ObservedObject {
     ObservedObject {
         view: ObjectView {
             id,

@@ -7,8 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use kube::api::DynamicObject;
 use serde_json::Value;
-use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Served;
+use steersman_cluster::{RequestError, is_too_large};
 use steersman_model::{
     ApiKind, ObjectId, ReleaseName, ReleaseStatus, RenderedObject, chain, harmless, objects_of_manifest,
 };
@@ -17,7 +17,7 @@ use steersman_operator::release::{History, HistoryError, Signer, Stored, namespa
 use steersman_watches::{HealthCheck, Watches};
 
 use crate::error::TreeError;
-use crate::object::{ObservedObject, PARALLEL, absent, denied, missing};
+use crate::object::{ObservedObject, PARALLEL, absent, denied, missing, unread};
 use crate::view::{Condition, DriftView, ObjectView, ReleaseView, RevisionView, StageView};
 use crate::workload::add_children;
 
@@ -161,13 +161,13 @@ impl Resources<'_> {
         let signer = Arc::new(Signer::unchecked());
         let history = History::new(self.client.clone(), release, &namespace, owner, signer);
         let history = history.within(Arc::clone(share));
-        let mut loaded = history.load().await;
+        let mut loaded = history.load_weighed().await;
         if loaded.as_ref().is_err_and(HistoryError::is_about_memory) && share.enlarge() {
-            loaded = history.load().await;
+            loaded = history.load_weighed().await;
         }
         // Of the rest others can read theirs.
-        share.keep(share.allowance().records);
-        Ok(loaded?)
+        share.keep(loaded.as_ref().map_or(0, |(_, bytes)| *bytes));
+        Ok(loaded?.0)
     }
 
     async fn objects(
@@ -205,11 +205,14 @@ impl Resources<'_> {
             id.namespace = Some(stored.record.namespace.clone());
         }
         let api = resource.objects(self.client, id.namespace.as_deref());
-        match api.get_opt(&id.name).await.map_err(RequestError::from) {
+        let found = api.get_opt(&id.name).await;
+        let is_too_large = found.as_ref().is_err_and(|error| is_too_large(error));
+        match found.map_err(RequestError::from) {
             Ok(Some(live)) => Ok(ObservedObject::of(id, &resource.api, live, checks)),
             Ok(None) => Ok(absent(id, &object, stored)),
             Err(error) if error.is_not_found() => Ok(absent(id, &object, stored)),
             Err(error) if error.is_denied() => Ok(denied(id, &error)),
+            Err(error) if is_too_large => Ok(unread(id, &error)),
             Err(error) => Err(error.into()),
         }
     }

@@ -95,7 +95,8 @@ async fn learn(
     changed
 }
 
-/// Has each value of a file be masked: of YAML or JSON, of lines of JSON, and of lines such as `key=value` and `key: value`.
+/// Has each value of a file be masked: of YAML or JSON, of lines of JSON, and of lines such as `key=value` and `key: value`. What is not
+/// known to be a key, counts.
 fn add_file(bytes: &[u8], redactor: &mut Redactor) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -106,16 +107,50 @@ fn add_file(bytes: &[u8], redactor: &mut Redactor) {
         redactor.add_all(values);
     }
     for line in text.lines() {
+        // YAML ends with the first of several.
         if let Ok(values @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(line) {
-            // YAML ends with the first of several.
             redactor.add_all(&values);
-        } else if map.is_none()
-            && let Some((_, value)) = line.split_once('=').or_else(|| line.split_once(": "))
-        {
-            let value = value.trim().trim_end_matches([',', ';']);
-            redactor.add_all(&json!([value, value.trim_matches(['"', '\''])]));
         }
+        let item = line.trim_start().strip_prefix("- ");
+        let parts = ["=", ": "].map(|separator| line.split_once(separator).map(|(_, value)| value));
+        let parts = parts.into_iter().flatten().chain(item);
+        let mut parts: Vec<&str> = parts.flat_map(bare).collect();
+        if map.is_none() {
+            parts.extend(quoted(line));
+        }
+        redactor.add_all(&json!(parts));
     }
+}
+
+/// A value as it stands in a line, and without the comment behind it, and without what is around it.
+fn bare(value: &str) -> impl Iterator<Item = &str> {
+    let end = [" #", " ;", " //", "\t#"]
+        .iter()
+        .filter_map(|begin| value.find(begin))
+        .min();
+    let without = value.get(..end.unwrap_or(value.len())).unwrap_or_default();
+    let trimmed = [value, without].map(|value| value.trim().trim_end_matches([',', ';']));
+    let unquoted = trimmed.map(|value| value.trim_matches(['"', '\'']));
+    trimmed.into_iter().chain(unquoted)
+}
+
+/// What stands between quotes in a line, and is no key.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    ['"', '\''].into_iter().flat_map(move |quote| {
+        let parts: Vec<&str> = line.split(quote).collect();
+        let within = parts.chunks(2).filter_map(|pair| match pair {
+            [_, within] => Some(*within),
+            _ => None,
+        });
+        let behind: Vec<&str> = parts.iter().skip(2).step_by(2).copied().collect();
+        let is_key = |number: usize| {
+            behind
+                .get(number)
+                .is_some_and(|rest| rest.trim_start().starts_with(':'))
+        };
+        let within = within.enumerate().filter(|(number, _)| !is_key(*number));
+        within.map(|(_, text)| text).collect::<Vec<_>>()
+    })
 }
 
 /// The Secrets that revisions have made: others may have put more into them. Most are the same in all of them.
@@ -207,11 +242,26 @@ mod tests {
             "# of the shop\nexport WORD=canary-1\nOTHER='canary-2'",
             "[section]\nword = \"canary-1\"\n",
             "word: canary-1\n\tno yaml: at all: canary-2",
+            "word = \"canary-1\"   # of the shop",
+            "word = canary-1 ; of the shop",
+            "\tkey: canary-1",
+            "words = [\"canary-1\", \"canary-2\"]",
+            "user = { name = \"canary-1\" }",
+            "export A=\"canary-1\"; export B=\"canary-2\"",
+            "{\n  // of the shop\n  \"word\": \"canary-1\", // it\n}",
+            "word: canary-1\nword: canary-2",
+            "{{ template }}\n- canary-1",
         ] {
             let mut redactor = Redactor::default();
             add_file(file.as_bytes(), &mut redactor);
             let masked = redactor.mask("it says canary-1");
             assert!(!masked.contains("canary"), "{file}: {masked}");
         }
+        let mut redactor = Redactor::default();
+        add_file(b"\tkey: Y2FuYXJ5LTE=", &mut redactor);
+        assert_eq!(redactor.mask("it says Y2FuYXJ5LTE="), "it says ********");
+        let mut redactor = Redactor::default();
+        add_file(b"{\"username\": \"canary-1\"} // no JSON", &mut redactor);
+        assert_eq!(redactor.mask("username canary-1"), "username ********");
     }
 }

@@ -197,8 +197,8 @@ fn over_tls(headers: &HeaderMap) -> &'static str {
 
 fn begin(app: &App, site: &Arc<Site>, over_tls: &str) -> Response {
     // Somebody may have any number of tokens, and write each in several ways.
-    let is_own = |other: &Arc<Site>| Arc::ptr_eq(other, site) || site.is_of_same(other);
-    let begun = app.sessions.begin(Arc::clone(site), is_own).ok();
+    let is_same = |one: &Arc<Site>, other: &Arc<Site>| Arc::ptr_eq(one, other) || one.is_of_same(other);
+    let begun = app.sessions.begin(Arc::clone(site), is_same).ok();
     let cookie = begun.and_then(|cookie| HeaderValue::from_str(&format!("{cookie}{over_tls}")).ok());
     let Some(cookie) = cookie else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();

@@ -19,7 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use kube::Client;
 use steersman_cluster::discovery::DiscoveryError;
-use steersman_operator::budget::{Budget, Shares};
+use steersman_operator::budget::Shares;
 use steersman_watches::Watches;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::access::{Hosts, Sessions, Tokens};
 use crate::app::{App, Door};
 use crate::scope::Scope;
-use crate::site::Site;
+use crate::site::{Common, Site};
 use crate::{answers, guards};
 
 /// A form has at most so many bytes.
@@ -133,8 +133,8 @@ impl Ui {
         let [by_code, by_token] = IDLE;
         let (door, idle) = match login {
             Login::Code(client) => {
-                let memory = Arc::new(Budget::new(config.shares));
-                let site = Site::start(client, &watches, &scope, &memory).await?;
+                let common = Arc::new(Common::new(config.shares));
+                let site = Site::start(client, &watches, &scope, &common).await?;
                 (Door::Code(Arc::new(site)), by_code)
             }
             Login::Token(base) => {

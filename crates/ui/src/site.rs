@@ -9,7 +9,7 @@ use kube::core::GroupVersionKind;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::{Discovery, DiscoveryError, Resource, Served};
 use steersman_model::ApiKind;
-use steersman_operator::budget::{Budget, Share};
+use steersman_operator::budget::{Budget, Share, Shares};
 use steersman_operator::release::Stored;
 use steersman_tree::{ReleaseView, Resources, TreeError};
 use steersman_watches::{HealthCheck, Watches};
@@ -22,6 +22,23 @@ use crate::feed::Feed;
 use crate::rows::Row;
 use crate::scope::Scope;
 
+/// What all who look share.
+#[derive(Debug)]
+pub(crate) struct Common {
+    memory: Arc<Budget>,
+    streams: Arc<Semaphore>,
+}
+
+impl Common {
+    /// Nothing of it is taken yet.
+    pub(crate) fn new(shares: Shares) -> Self {
+        Self {
+            memory: Arc::new(Budget::new(shares)),
+            streams: Arc::new(Semaphore::new(MOST_STREAMS_OF_ALL)),
+        }
+    }
+}
+
 /// The cluster with the rights of somebody. What is watched for it ends with it.
 pub(crate) struct Site {
     pub(crate) client: Client,
@@ -30,8 +47,7 @@ pub(crate) struct Site {
     pub(crate) discovery: Discovery,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) feed: Arc<Feed>,
-    /// For what is read of releases.
-    pub(crate) memory: Arc<Budget>,
+    common: Arc<Common>,
     /// Who looks at a release takes one of these.
     looks: Arc<Semaphore>,
     /// Who is told of changes takes one of these.
@@ -48,6 +64,8 @@ const MOST_LOOKS: usize = 4;
 pub(crate) const LOOK_TIMEOUT: Duration = Duration::from_secs(30);
 /// So many tabs of browsers of one user are told of changes at a time.
 const MOST_STREAMS: usize = 32;
+/// So many of all: half of the connections are for all else.
+const MOST_STREAMS_OF_ALL: usize = 256;
 /// So often the server is asked whether it takes who looks.
 const CHECK: Duration = Duration::from_secs(20);
 /// So often where it has refused them, or does not answer.
@@ -96,7 +114,15 @@ pub(crate) struct Found {
     pub(crate) denied: Option<TreeError>,
     pub(crate) served: Arc<Served>,
     /// The memory that the revisions take.
-    _share: Arc<Share>,
+    share: Arc<Share>,
+}
+
+impl Found {
+    /// Gives back the memory that the revisions take.
+    pub(crate) fn forget_revisions(&mut self) {
+        self.revisions = Vec::new();
+        self.share.keep(0);
+    }
 }
 
 impl Site {
@@ -108,7 +134,7 @@ impl Site {
         client: Client,
         watches: &Watches,
         scope: &Scope,
-        memory: &Arc<Budget>,
+        common: &Arc<Common>,
     ) -> Result<Self, DiscoveryError> {
         let discovery = Discovery::new(client.clone());
         let served = discovery.served().await?;
@@ -134,7 +160,7 @@ impl Site {
             discovery,
             kinds,
             feed,
-            memory: Arc::clone(memory),
+            common: Arc::clone(common),
             looks: Arc::new(Semaphore::new(MOST_LOOKS)),
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
             taken: Arc::new(Mutex::new(Taken {
@@ -212,8 +238,15 @@ impl Site {
     }
 
     /// Leave to tell somebody of changes, as long as it is held; `None` where too many are told.
-    pub(crate) fn stream(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.streams).try_acquire_owned().ok()
+    pub(crate) fn stream(&self) -> Option<[OwnedSemaphorePermit; 2]> {
+        let own = Arc::clone(&self.streams).try_acquire_owned().ok()?;
+        let of_all = Arc::clone(&self.common.streams).try_acquire_owned().ok()?;
+        Some([own, of_all])
+    }
+
+    /// The memory for what is read of releases.
+    pub(crate) fn memory(&self) -> Arc<Budget> {
+        Arc::clone(&self.common.memory)
     }
 
     /// The kind of a place.
@@ -264,7 +297,7 @@ impl Site {
         };
         let served = self.discovery.served().await?;
         let tree = self.tree(&served);
-        let share = Arc::new(self.memory.share(0));
+        let share = Arc::new(self.common.memory.share(0));
         let (revisions, denied) = match tree.revisions(&kind.api, &object, &share).await {
             Ok(revisions) => (revisions, None),
             Err(error) if error.is_denied() => (Vec::new(), Some(error)),
@@ -275,7 +308,7 @@ impl Site {
             revisions,
             denied,
             served,
-            _share: share,
+            share,
         }))
     }
 

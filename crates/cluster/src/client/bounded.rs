@@ -82,6 +82,7 @@ impl SharedMemory {
 pub(super) struct Bounded {
     limits: AnswerLimits,
     places: Places,
+    is_weighing: bool,
 }
 
 /// For answers that are not small.
@@ -96,7 +97,24 @@ impl Bounded {
     pub(super) fn new(limits: AnswerLimits) -> Self {
         let own = Arc::new(Semaphore::new(1));
         let places = Places { own, shared: None };
-        Self { limits, places }
+        Self {
+            limits,
+            places,
+            is_weighing: true,
+        }
+    }
+
+    /// Weighs nothing.
+    pub(super) fn none() -> Self {
+        let unlimited = AnswerLimits {
+            bytes: usize::MAX,
+            object: usize::MAX,
+            list: usize::MAX,
+        };
+        Self {
+            is_weighing: false,
+            ..Self::new(unlimited)
+        }
     }
 
     pub(super) fn sharing(memory: &SharedMemory) -> Self {
@@ -182,9 +200,13 @@ where
         } else {
             Shape::Object
         };
-        let Bounded { mut limits, places } = self.bounded.clone();
+        let Bounded {
+            mut limits,
+            places,
+            is_weighing,
+        } = self.bounded.clone();
         let mut turn = Turn::Small(places);
-        if is_log(&request) {
+        if !is_weighing || is_log(&request) {
             // It is passed on as it comes.
             (limits.bytes, turn) = (usize::MAX, Turn::None);
         }
@@ -197,7 +219,7 @@ where
                 inner: Box::pin(inner),
                 limits,
                 shape,
-                cut: is_json.then(|| Cut::new(shape, limits.object)),
+                cut: (is_json && is_weighing).then(|| Cut::new(shape, limits.object)),
                 read: 0,
                 turn,
             }))

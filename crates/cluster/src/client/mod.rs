@@ -15,6 +15,7 @@ mod target;
 mod tenure;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use answers::AnswerLayer;
@@ -126,6 +127,38 @@ pub struct ClientOptions {
     pub limits: AnswerLimits,
 }
 
+/// What becomes of requests and answers on their way.
+struct Options {
+    on_answer: OnAnswer,
+    tenure: Tenure,
+    bounded: Bounded,
+}
+
+impl Default for Options {
+    /// For commands, which do one thing, as long as they like.
+    fn default() -> Self {
+        Self::bounded(Bounded::none())
+    }
+}
+
+impl Options {
+    fn bounded(bounded: Bounded) -> Self {
+        Self {
+            on_answer: Arc::new(|_, _, _| {}),
+            tenure: Tenure::default(),
+            bounded,
+        }
+    }
+
+    fn of_operator(options: ClientOptions) -> Self {
+        Self {
+            on_answer: options.on_answer,
+            tenure: options.tenure,
+            bounded: Bounded::new(options.limits),
+        }
+    }
+}
+
 impl std::fmt::Debug for ClientOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ClientOptions").finish_non_exhaustive()
@@ -142,8 +175,8 @@ pub async fn connect(
     options: Option<ClientOptions>,
 ) -> Result<Client, ConnectError> {
     let source = Source::find(kubeconfig, environment).ok_or(ConnectError::NoConfiguration)?;
-    let options = options.map_or(Options::None, Options::Operator);
-    open(source.load().await?, options).await
+    let options = options.map_or_else(Options::default, Options::of_operator);
+    Box::pin(open(source.load().await?, options)).await
 }
 
 /// The configuration that [`connect`] connects by, for who makes a client of another kind. The server is not asked.
@@ -171,15 +204,7 @@ pub async fn connect_by_token(
     let mut config = config.clone();
     config.auth_info = kube::config::AuthInfo::default();
     config.auth_info.token = Some(token.into());
-    open(Login::unnamed(config), Options::Weighed(Bounded::sharing(memory))).await
-}
-
-/// What a client does besides sending requests.
-enum Options {
-    None,
-    /// It gives up answers that are too large.
-    Weighed(Bounded),
-    Operator(ClientOptions),
+    open(Login::unnamed(config), Options::bounded(Bounded::sharing(memory))).await
 }
 
 /// A client that the API server has answered once.
@@ -195,33 +220,24 @@ async fn open(login: Login, options: Options) -> Result<Client, ConnectError> {
         address: address.clone(),
         reason: certificate_fault(&error, &certificate).unwrap_or_else(|| client_error(&error, &plugin)),
     })?;
-    // Inside of what counts answers: one that does not come is counted as an error.
-    let builder = builder.with_layer(&Flatten);
-    let client = match options {
-        Options::Operator(ClientOptions {
+    let Options {
+        on_answer,
+        tenure,
+        bounded,
+    } = options;
+    // All clients are of one type, as each takes a hundred kilobytes of the program. Inside of what counts answers: one that does not
+    // come is counted as an error.
+    let client = builder
+        .with_layer(&Flatten)
+        .with_layer(&bounded)
+        .with_layer(&Deadline(ANSWER))
+        .with_layer(&Gate(OneUser { is_another }))
+        .with_layer(&AnswerLayer {
+            host: host.into(),
             on_answer,
-            tenure,
-            limits,
-        }) => {
-            let host = host.into();
-            builder
-                .with_layer(&Bounded::new(limits))
-                .with_layer(&Deadline(ANSWER))
-                .with_layer(&Gate(OneUser { is_another }))
-                .with_layer(&AnswerLayer { host, on_answer })
-                .with_layer(&Gate(Fence(tenure)))
-                .build()
-        }
-        Options::Weighed(bounded) => builder
-            .with_layer(&bounded)
-            .with_layer(&Deadline(ANSWER))
-            .with_layer(&Gate(OneUser { is_another }))
-            .build(),
-        Options::None => builder
-            .with_layer(&Deadline(ANSWER))
-            .with_layer(&Gate(OneUser { is_another }))
-            .build(),
-    };
+        })
+        .with_layer(&Gate(Fence(tenure)))
+        .build();
     match tokio::time::timeout(FIRST_ANSWER, client.apiserver_version()).await {
         Ok(Ok(version)) => {
             tracing::debug!(server = %address, version = %version.git_version, "Connected to the API server");

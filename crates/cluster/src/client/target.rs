@@ -99,7 +99,7 @@ impl Target {
     /// # Errors
     /// There is none to connect to, it is not reached within ten seconds, or it does not let us in.
     pub async fn connect(&self, environment: &Environment) -> Result<Client, ConnectError> {
-        open(self.login(environment).await?, Options::None).await
+        open(self.login(environment).await?, Options::default()).await
     }
 
     /// The same for a client whose answers are to fit into memory.
@@ -111,7 +111,7 @@ impl Target {
         environment: &Environment,
         limits: AnswerLimits,
     ) -> Result<Client, ConnectError> {
-        let options = Options::Weighed(Bounded::new(limits));
+        let options = Options::bounded(Bounded::new(limits));
         open(self.login(environment).await?, options).await
     }
 

@@ -78,6 +78,11 @@ impl Room {
         }
     }
 
+    /// How many bytes were taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.all.saturating_sub(self.left)
+    }
+
     /// Takes so many bytes.
     ///
     /// # Errors

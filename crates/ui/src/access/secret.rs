@@ -1,5 +1,6 @@
 //! Secrets that nobody guesses, and what is kept of them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -41,6 +42,25 @@ pub(crate) fn make_room<T>(
         return;
     }
     let oldest = meant().min_by_key(|(_, (used, _))| *used);
+    if let Some(oldest) = oldest.map(|(key, _)| *key) {
+        known.remove(&oldest);
+    }
+}
+
+/// Makes room for another one where there are `most`: of whom most of them are, by `is_same`, the one that was used least lately goes. Who
+/// comes by many names throws nobody else out as long as each has more than the others.
+pub(crate) fn make_room_among_all<T>(
+    known: &mut BTreeMap<Kept, (Instant, T)>,
+    most: usize,
+    is_same: impl Fn(&T, &T) -> bool,
+) {
+    if known.len() < most {
+        return;
+    }
+    let others = |of: &T| known.values().filter(|(_, other)| is_same(of, other)).count();
+    let oldest = known
+        .iter()
+        .max_by_key(|(_, (used, of))| (others(of), Reverse(*used)));
     if let Some(oldest) = oldest.map(|(key, _)| *key) {
         known.remove(&oldest);
     }

@@ -9,9 +9,9 @@ use axum::http::header::COOKIE;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::secret::{Kept, hex, kept, make_room, secret};
+use super::secret::{Kept, hex, kept, make_room, make_room_among_all, secret};
 
-/// So many sessions are kept: the one that was used least lately goes.
+/// So many sessions are kept: of whom most are, the one that was used least lately goes.
 const MOST: usize = 256;
 /// So many of one: whoever begins more ends their own.
 const MOST_OF_ONE: usize = 8;
@@ -93,15 +93,17 @@ impl<T: Clone> Sessions<T> {
         self.lock().code.take_if(|known| *known == code).is_some()
     }
 
-    /// Begins a session of somebody, whose others are those that `is_own` knows, and gives what to set as a cookie.
+    /// Begins a session of somebody, and gives what to set as a cookie. `is_same` tells whose sessions are one person's.
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(crate) fn begin(&self, of: T, is_own: impl Fn(&T) -> bool) -> Result<String, getrandom::Error> {
+    pub(crate) fn begin(&self, of: T, is_same: impl Fn(&T, &T) -> bool) -> Result<String, getrandom::Error> {
         let cookie = secret()?;
         let mut state = self.lock();
-        make_room(&mut state.sessions, MOST_OF_ONE, |begun| is_own(&begun.of));
-        make_room(&mut state.sessions, MOST, |_| true);
+        make_room(&mut state.sessions, MOST_OF_ONE, |begun| is_same(&of, &begun.of));
+        make_room_among_all(&mut state.sessions, MOST, |one, other| {
+            is_same(&one.of, &other.of)
+        });
         let ended = CancellationToken::new().drop_guard();
         state
             .sessions
@@ -168,7 +170,7 @@ mod tests {
         assert!(!sessions.take_code("wrong"));
         assert!(sessions.take_code(&code));
         assert!(!sessions.take_code(&code), "it counts once");
-        let set = sessions.begin("mine", |_| false).unwrap();
+        let set = sessions.begin("mine", |_, _| false).unwrap();
         assert!(set.ends_with("; HttpOnly; SameSite=Strict; Path=/"), "{set}");
         let cookie = set.split(';').next().unwrap();
         let is_admitted = |cookie: &str| sessions.admit(&with(cookie)).is_some();
@@ -191,7 +193,7 @@ mod tests {
         let sessions = Sessions::new(1, IDLE);
         let mut begun = Vec::new();
         for number in 0..=MOST {
-            let set = sessions.begin(number, |_| false).unwrap();
+            let set = sessions.begin(number, |_, _| false).unwrap();
             begun.push(set.split(';').next().unwrap().to_owned());
             tokio::time::advance(Duration::from_secs(1)).await;
         }
@@ -211,14 +213,27 @@ mod tests {
     async fn whoever_begins_many_ends_their_own() {
         let sessions = Sessions::new(1, IDLE);
         let cookie = |set: String| set.split(';').next().unwrap().to_owned();
-        let other = cookie(sessions.begin("other", |of| *of == "other").unwrap());
+        let other = cookie(sessions.begin("other", |of, other| of == other).unwrap());
         let mut own = Vec::new();
         for _ in 0..=MOST_OF_ONE {
             tokio::time::advance(Duration::from_secs(1)).await;
-            own.push(cookie(sessions.begin("own", |of| *of == "own").unwrap()));
+            own.push(cookie(sessions.begin("own", |of, other| of == other).unwrap()));
         }
         let is_there = |cookie: &String| sessions.admit(&with(cookie)).is_some();
         assert!(is_there(&other) && !is_there(&own[0]));
         assert!(own.iter().skip(1).all(is_there));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_by_many_names_throws_nobody_out_who_has_fewer_sessions() {
+        let sessions = Sessions::new(1, IDLE);
+        let cookie = |set: String| set.split(';').next().unwrap().to_owned();
+        let other = cookie(sessions.begin(0, |of, other| of == other).unwrap());
+        for number in 0..2 * MOST {
+            tokio::time::advance(Duration::from_secs(1)).await;
+            let name = 1 + number / MOST_OF_ONE;
+            sessions.begin(name, |of, other| of == other).unwrap();
+        }
+        assert!(sessions.admit(&with(&other)).is_some());
     }
 }

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use steersman_cluster::client::{ConnectError, SharedMemory, connect_by_token};
 use steersman_model::chain;
-use steersman_operator::budget::{Budget, Shares};
+use steersman_operator::budget::Shares;
 use steersman_tree::who;
 use steersman_watches::Watches;
 use tokio::time::Instant;
 
-use super::secret::{Kept, kept, make_room, secret};
+use super::secret::{Kept, kept, make_room, make_room_among_all, secret};
 use super::sessions::Session;
 use crate::scope::Scope;
-use crate::site::Site;
+use crate::site::{Common, Site};
 
 /// How long what is known for a token is kept that nobody uses.
 const IDLE: Duration = Duration::from_mins(10);
@@ -34,8 +34,8 @@ pub(crate) struct Tokens {
     base: kube::Config,
     /// For all answers of the server.
     answers: SharedMemory,
-    /// For what is read of releases.
-    memory: Arc<Budget>,
+    /// For what is read of releases, and who is told of changes.
+    common: Arc<Common>,
     /// Nobody else knows it.
     secret: String,
     known: Mutex<BTreeMap<Kept, (Instant, Arc<Site>)>>,
@@ -50,7 +50,7 @@ impl Tokens {
         Ok(Self {
             base,
             answers: SharedMemory::new(shares.answers),
-            memory: Arc::new(Budget::new(shares)),
+            common: Arc::new(Common::new(shares)),
             secret: secret()?,
             known: Mutex::default(),
         })
@@ -107,7 +107,7 @@ impl Tokens {
         let client = connect_by_token(&self.base, token.to_owned(), &self.answers).await;
         let client = client.map_err(|error| refusal(&error))?;
         let user = who(&client).await.ok().flatten();
-        let site = Site::start(client, watches, scope, &self.memory).await;
+        let site = Site::start(client, watches, scope, &self.common).await;
         let mut site = site.map_err(|error| chain(&error))?;
         site.user = user;
         let mut known = self.lock();
@@ -117,7 +117,7 @@ impl Tokens {
         }
         let site = Arc::new(site);
         make_room(&mut known, MOST_OF_ONE, |other| site.is_of_same(other));
-        make_room(&mut known, MOST, |_| true);
+        make_room_among_all(&mut known, MOST, |one, other| one.is_of_same(other));
         let (_, site) = known.entry(key).or_insert((Instant::now(), site));
         Ok(Arc::clone(site))
     }

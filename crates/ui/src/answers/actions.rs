@@ -65,7 +65,7 @@ pub(crate) async fn confirm(
     QueryOf(subject): QueryOf<Subject>,
 ) -> Response {
     match asked(&app, &visitor.of, named, subject).await {
-        Ok(asked) => page(&app, &asked, &visitor, (&[], String::new())).await,
+        Ok(asked) => page(&app, asked, &visitor, (&[], String::new())).await,
         Err(response) => response,
     }
 }
@@ -91,7 +91,7 @@ pub(crate) async fn done(
         Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, asked.place.address())]).into_response(),
         Err(refused) => {
             let refused = asked.redactor().await.0.mask(&refused);
-            page(&app, &asked, &visitor, (&form, refused)).await
+            page(&app, asked, &visitor, (&form, refused)).await
         }
     }
 }
@@ -140,10 +140,15 @@ async fn asked<'a>(
 
 async fn page(
     app: &App,
-    asked: &Asked<'_>,
+    mut asked: Asked<'_>,
     visitor: &Visitor,
     (form, refused): (&[(String, String)], String),
 ) -> Response {
+    if asked.action.has_plan() {
+        // Its memory is for the plan: who holds some and waits for more may wait for themselves.
+        asked.found.forget_revisions();
+    }
+    let asked = &asked;
     let Asked {
         site,
         kind,

@@ -8,7 +8,8 @@ use axum::extract::{Path, Query as QueryOf, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use steersman_model::{ObjectId, chain, harmless};
+use serde_json::json;
+use steersman_model::{Digest, ObjectId, chain, harmless};
 use steersman_operator::status::Redactor;
 use steersman_tree::{LastLines, TreeError, last_lines, learn_secrets_of_pod};
 
@@ -62,6 +63,14 @@ async fn read(site: &Site, query: &LogQuery) -> Result<LastLines, String> {
     lines.map_err(|error| format!("The lines can't be read: {}", harmless(&chain(&error))))
 }
 
+fn digest(lines: &Result<LastLines, String>) -> Digest {
+    let text = match lines {
+        Ok(LastLines { text, missing }) => json!([text, missing]).to_string(),
+        Err(problem) => problem.clone(),
+    };
+    Digest::of(text.as_bytes())
+}
+
 fn masked(lines: &Result<LastLines, String>, redactor: &Redactor) -> Lines {
     match lines {
         Ok(lines) => Lines {
@@ -108,31 +117,55 @@ pub(crate) async fn log_events(
 ) -> impl IntoResponse {
     let Visitor { of: site, ended, .. } = visitor;
     let known = site.look(Box::pin(redactor(&app, &site, &place, &query))).await;
-    let known = known.and_then(|known| known.ok().flatten());
-    let (told, of) = (Arc::clone(&site), (app, site, place, query));
-    let texts = stream::unfold(
-        (of, known, 0, None),
-        |(of, mut known, mut looks, before)| async move {
-            let (app, site, place, query) = &of;
-            tokio::time::sleep(AGAIN.max(PACE)).await;
-            if !site.is_open().await {
-                return None;
-            }
-            // The pod may be another's by now, and Secrets may have been changed.
-            looks += 1;
-            let is_anew = looks % LOOKS == 0;
-            if is_anew {
-                let look = site.look(Box::pin(redactor(app, site, place, query))).await;
-                known = look.and_then(|known| known.ok().flatten());
-            }
-            let redactor = known.as_ref()?;
-            let lines = site.look(read(site, query)).await;
-            // To mask what is there already takes its time.
-            let is_same = lines.is_none() || (lines == before && !is_anew);
-            let text = lines.as_ref().filter(|_| !is_same);
-            let text = text.and_then(|lines| masked(lines, redactor).render().ok());
-            Some((text, (of, known, looks, lines.or(before))))
-        },
-    );
-    events(("logs", &told), ended, texts)
+    let told = Arc::clone(&site);
+    let followed = Followed {
+        redactor: known.and_then(|known| known.ok().flatten()),
+        app,
+        site,
+        place,
+        query,
+        looks: 0,
+        last: None,
+    };
+    events(("logs", &told), ended, stream::unfold(followed, Followed::next))
+}
+
+/// The lines of a container, which somebody is told of as they come.
+struct Followed {
+    app: Arc<App>,
+    site: Arc<Site>,
+    place: Place,
+    query: LogQuery,
+    /// None where the pod is not of the release.
+    redactor: Option<Redactor>,
+    looks: u32,
+    /// A digest of what there was.
+    last: Option<Digest>,
+}
+
+impl Followed {
+    /// What there is after a while, where that is something else than before.
+    async fn next(mut self) -> Option<(Option<String>, Self)> {
+        tokio::time::sleep(AGAIN.max(PACE)).await;
+        let site = &self.site;
+        if !site.is_open().await {
+            return None;
+        }
+        // The pod may be another's by now, and Secrets may have been changed.
+        self.looks += 1;
+        let is_anew = self.looks.is_multiple_of(LOOKS);
+        if is_anew {
+            let known = redactor(&self.app, site, &self.place, &self.query);
+            let known = site.look(Box::pin(known)).await;
+            self.redactor = known.and_then(|known| known.ok().flatten());
+        }
+        let redactor = self.redactor.as_ref()?;
+        let lines = site.look(read(site, &self.query)).await;
+        let digest = lines.as_ref().map(digest);
+        // To mask what is there already takes its time.
+        let text = lines.filter(|_| digest != self.last || is_anew);
+        let text = text.and_then(|lines| masked(&lines, redactor).render().ok());
+        self.last = digest.or(self.last);
+        Some((text, self))
+    }
 }

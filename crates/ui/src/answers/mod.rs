@@ -17,7 +17,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt as _};
-use steersman_model::{ObjectId, chain, harmless};
+use steersman_model::{Digest, ObjectId, chain, harmless};
 use steersman_operator::status::Redactor;
 use steersman_tree::{Condition, EventView, ObjectView, TreeError};
 use tokio_util::sync::CancellationToken;
@@ -149,14 +149,15 @@ fn events(
     let Some(leave) = site.stream() else {
         return (StatusCode::TOO_MANY_REQUESTS, "too many tabs are open\n").into_response();
     };
-    let mut last = String::new();
+    // Digests, as there are many tabs.
+    let mut last: Option<Digest> = None;
     let texts = texts.take_until(ended.cancelled_owned());
     let news = texts.filter_map(move |text| {
         let _held = &leave;
-        let news = text.filter(|text| *text != last);
-        if let Some(news) = &news {
-            last.clone_from(news);
-        }
+        let news = text.filter(|text| {
+            let this = Some(Digest::of(text.as_bytes()));
+            std::mem::replace(&mut last, this) != this
+        });
         std::future::ready(news.map(|news| Ok::<_, Infallible>(Event::default().event(name).data(news))))
     });
     Sse::new(news).keep_alive(KeepAlive::default()).into_response()

@@ -34,14 +34,7 @@ pub(super) async fn planned(site: &Site, watch: &Watch, kind: &Kind, object: Dyn
     // Whoever looks is not told what the environment of the page gives the entry.
     let mut redactor = Redactor::default();
     redactor.add_all(&of_environment(&watch));
-    let tried = dry_run(
-        &site.client,
-        &watch,
-        kind.resource.clone(),
-        object,
-        Arc::clone(&site.memory),
-    )
-    .await;
+    let tried = dry_run(&site.client, &watch, kind.resource.clone(), object, site.memory()).await;
     Plan::of(match tried {
         Ok(mut dry_run) => {
             dry_run.redactor.extend(redactor);

@@ -18,12 +18,20 @@ impl History {
     /// # Errors
     /// A Secret can't be read, is no release, or belongs to another resource's release.
     pub async fn load(&self) -> Result<Vec<Stored>, HistoryError> {
+        Ok(self.load_weighed().await?.0)
+    }
+
+    /// The same, with how many bytes they take.
+    ///
+    /// # Errors
+    /// As [`History::load`].
+    pub async fn load_weighed(&self) -> Result<(Vec<Stored>, usize), HistoryError> {
         let (mut room, allowance) = self.room().await;
         let secrets = self.find(&mut room).await?;
         let (revisions, unreadable) = self.read_all(secrets, &mut room, allowance.objects).await?;
         match unreadable.into_iter().next() {
             Some(error) => Err(error),
-            None => Ok(revisions),
+            None => Ok((revisions, room.taken())),
         }
     }
 
