@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use steersman_cluster::RequestError;
-use steersman_cluster::client::{AnswerLimits, ConnectError, Overrides, Target};
+use steersman_cluster::client::{ConnectError, Overrides, Target};
 use steersman_cluster::discovery::{Discovery, Resource, Served};
 use steersman_model::{ApiKind, Environment, FIELD_MANAGER, chain};
 use tokio::runtime::Builder;
@@ -68,14 +68,14 @@ impl ClusterFlags {
         target.configuration(environment).await.map_err(refused)
     }
 
-    /// A client as the kubeconfig's own user, whose answers are to fit into memory.
+    /// A client as the kubeconfig's own user, which gives up an answer with more bytes than these.
     pub(super) async fn connect_within(
         &self,
         environment: &Environment,
-        limits: AnswerLimits,
+        bytes: usize,
     ) -> Result<Client, Failure> {
         let target = self.target(None);
-        target.connect_within(environment, limits).await.map_err(refused)
+        target.connect_within(environment, bytes).await.map_err(refused)
     }
 
     fn target(&self, user: Option<String>) -> Target {

@@ -84,8 +84,8 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
         };
         let login = match arguments.login {
             Door::Code => {
-                let limits = config.shares.answers;
-                Login::Code(arguments.cluster.connect_within(environment, limits).await?)
+                let bytes = config.shares.answers.bytes;
+                Login::Code(arguments.cluster.connect_within(environment, bytes).await?)
             }
             Door::Token => Login::Token(Box::new(arguments.cluster.configuration(environment).await?)),
         };

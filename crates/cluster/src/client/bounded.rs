@@ -104,16 +104,17 @@ impl Bounded {
         }
     }
 
-    /// Weighs nothing.
-    pub(super) fn none() -> Self {
-        let unlimited = AnswerLimits {
-            bytes: usize::MAX,
+    /// Weighs nothing. Only a text that is longer than this is given up: one user's own machine has room for what becomes of others, and
+    /// waits less for it.
+    pub(super) fn of_text(bytes: usize) -> Self {
+        let limits = AnswerLimits {
+            bytes,
             object: usize::MAX,
             list: usize::MAX,
         };
         Self {
             is_weighing: false,
-            ..Self::new(unlimited)
+            ..Self::new(limits)
         }
     }
 
@@ -206,7 +207,10 @@ where
             is_weighing,
         } = self.bounded.clone();
         let mut turn = Turn::Small(places);
-        if !is_weighing || is_log(&request) {
+        if !is_weighing {
+            turn = Turn::None;
+        }
+        if is_log(&request) {
             // It is passed on as it comes.
             (limits.bytes, turn) = (usize::MAX, Turn::None);
         }

@@ -137,7 +137,7 @@ struct Options {
 impl Default for Options {
     /// For commands, which do one thing, as long as they like.
     fn default() -> Self {
-        Self::bounded(Bounded::none())
+        Self::bounded(Bounded::of_text(usize::MAX))
     }
 }
 

@@ -10,7 +10,7 @@ use steersman_model::Environment;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
-use super::{AnswerLimits, Bounded, ConnectError, Login, Options, Source, load_files, open, pod_namespace};
+use super::{Bounded, ConnectError, Login, Options, Source, load_files, open, pod_namespace};
 
 /// The namespace where nothing names one.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -102,16 +102,16 @@ impl Target {
         open(self.login(environment).await?, Options::default()).await
     }
 
-    /// The same for a client whose answers are to fit into memory.
+    /// The same for a client that gives up an answer with more bytes than these.
     ///
     /// # Errors
     /// As [`Target::connect`].
     pub async fn connect_within(
         &self,
         environment: &Environment,
-        limits: AnswerLimits,
+        bytes: usize,
     ) -> Result<Client, ConnectError> {
-        let options = Options::bounded(Bounded::new(limits));
+        let options = Options::bounded(Bounded::of_text(bytes));
         open(self.login(environment).await?, options).await
     }
 
