@@ -27,6 +27,9 @@ Examples:
   # In a pod: each who looks brings a token of the cluster, and sees what that may see
   steersman ui --address 0.0.0.0:8080 --login token --host releases.example.com";
 
+/// An answer of the API server is no longer than this, however much memory there is: lists go on in shorter pages.
+const MOST_BYTES: usize = 16 << 20;
+
 /// What `ui` takes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -84,7 +87,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
         };
         let login = match arguments.login {
             Door::Code => {
-                let bytes = config.shares.answers.bytes;
+                let bytes = config.shares.answers.bytes.min(MOST_BYTES);
                 Login::Code(arguments.cluster.connect_within(environment, bytes).await?)
             }
             Door::Token => Login::Token(Box::new(arguments.cluster.configuration(environment).await?)),

@@ -20,7 +20,7 @@ use crate::rows::{Key, Row};
 use crate::scope::{Scope, may_list};
 
 /// So many resources are in one answer of the server, or fewer where that is too large.
-const PAGE: u32 = 100;
+const PAGE: u32 = 500;
 /// So often it is asked whether a list that is watched may still be listed.
 const CHECK: Duration = Duration::from_secs(30);
 /// So many rows are kept: what is beyond is said, and not shown.
