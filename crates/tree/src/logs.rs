@@ -18,7 +18,7 @@ const MOST_READ: i64 = 8 * 1024 * 1024;
 const PIECE: usize = 16 * 1024;
 
 /// The last lines of a container.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct LastLines {
     /// Each with its time.
     pub text: String,

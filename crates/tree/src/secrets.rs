@@ -138,18 +138,10 @@ fn bare(value: &str) -> impl Iterator<Item = &str> {
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     ['"', '\''].into_iter().flat_map(move |quote| {
         let parts: Vec<&str> = line.split(quote).collect();
-        let within = parts.chunks(2).filter_map(|pair| match pair {
-            [_, within] => Some(*within),
-            _ => None,
-        });
-        let behind: Vec<&str> = parts.iter().skip(2).step_by(2).copied().collect();
-        let is_key = |number: usize| {
-            behind
-                .get(number)
-                .is_some_and(|rest| rest.trim_start().starts_with(':'))
-        };
-        let within = within.enumerate().filter(|(number, _)| !is_key(*number));
-        within.map(|(_, text)| text).collect::<Vec<_>>()
+        let behind = parts.iter().skip(1).chain([&""]);
+        let within = parts.iter().zip(behind).skip(1).step_by(2);
+        let within = within.filter(|(_, behind)| !behind.trim_start().starts_with(':'));
+        within.map(|(text, _)| *text).collect::<Vec<_>>()
     })
 }
 

@@ -4,6 +4,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use futures::StreamExt as _;
 use futures::future::join_all;
@@ -138,7 +139,10 @@ async fn what_strangers_write_does_not_end_the_page_of_a_pod() {
         .entering(released.as_deref().unwrap_or(usual), bench.folder.path())
         .unwrap();
     let arguments = ["--login", "token", "--namespace", &bench.namespace];
-    let mut page = Page::start_by(&program, &bench, bench.user.kubeconfig(), &arguments);
+    let mut program = Command::new(program);
+    // As images have it.
+    program.env("MALLOC_ARENA_MAX", "1");
+    let mut page = Page::start_by(&mut program, &bench, bench.user.kubeconfig(), &arguments);
     look(&bench, &page).await;
     large(&bench, &page).await;
     assert_eq!(group.kills().unwrap_or_default(), 0);

@@ -53,15 +53,13 @@ impl Page {
     }
 
     fn start_as(bench: &Bench, kubeconfig: &Path, arguments: &[&str]) -> Self {
-        let program = Path::new(env!("CARGO_BIN_EXE_steersman"));
-        Self::start_by(program, bench, kubeconfig, arguments)
+        let mut program = Command::new(env!("CARGO_BIN_EXE_steersman"));
+        Self::start_by(&mut program, bench, kubeconfig, arguments)
     }
 
-    /// As images have it: the allocator keeps to one arena.
-    fn start_by(program: &Path, bench: &Bench, kubeconfig: &Path, arguments: &[&str]) -> Self {
+    fn start_by(program: &mut Command, bench: &Bench, kubeconfig: &Path, arguments: &[&str]) -> Self {
         let kubeconfig = kubeconfig.to_str().unwrap();
-        let mut child = Command::new(program)
-            .env("MALLOC_ARENA_MAX", "1")
+        let mut child = program
             .args(["ui", "--kubeconfig", kubeconfig])
             .args(arguments)
             .current_dir(bench.folder.path())

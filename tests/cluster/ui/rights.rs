@@ -10,7 +10,7 @@ use steersman_testkit::cluster::User;
 use super::{Page, between};
 use crate::bench::{Bench, condition};
 
-/// Kubernetes ends a watch after five minutes at the earliest.
+/// Much sooner than a watch ends by itself, which is after nearly five minutes.
 const SOON: Duration = Duration::from_mins(2);
 
 const GROUP: &str = "rbac.authorization.k8s.io";

@@ -158,9 +158,9 @@ async fn each_sees_what_their_token_may_see_as_long_as_it_counts() {
     let of_page = audit.filter(|request| request.uri.contains(&bench.group));
     let accounts_of = format!("system:serviceaccount:{}:", bench.namespace);
     let by_others = of_page.filter(|request| {
-        // Controllers look at who owns an object.
-        let is_of_cluster = request.user.starts_with("system:serviceaccount:kube-system:");
-        let is_own = request.user.starts_with(&accounts_of) || is_of_cluster;
+        // It looks at who owns an object.
+        let is_collector = request.user == "system:serviceaccount:kube-system:generic-garbage-collector";
+        let is_own = request.user.starts_with(&accounts_of) || is_collector;
         !is_own || request.impersonator.is_some()
     });
     assert!(!of_page.is_empty() && by_others.is_empty(), "{by_others}");

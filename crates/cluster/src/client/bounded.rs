@@ -81,8 +81,8 @@ impl SharedMemory {
 #[derive(Clone, Debug)]
 pub(super) struct Bounded {
     limits: AnswerLimits,
-    places: Places,
-    is_weighing: bool,
+    /// Absent where nothing is weighed.
+    places: Option<Places>,
 }
 
 /// For answers that are not small.
@@ -95,13 +95,11 @@ struct Places {
 
 impl Bounded {
     pub(super) fn new(limits: AnswerLimits) -> Self {
-        let own = Arc::new(Semaphore::new(1));
-        let places = Places { own, shared: None };
-        Self {
-            limits,
-            places,
-            is_weighing: true,
-        }
+        Self::with(limits, None)
+    }
+
+    pub(super) fn sharing(memory: &SharedMemory) -> Self {
+        Self::with(memory.limits, Some(Arc::clone(&memory.places)))
     }
 
     /// Weighs nothing. Only a text that is longer than this is given up: one user's own machine has room for what becomes of others, and
@@ -112,16 +110,13 @@ impl Bounded {
             object: usize::MAX,
             list: usize::MAX,
         };
-        Self {
-            is_weighing: false,
-            ..Self::new(limits)
-        }
+        Self { limits, places: None }
     }
 
-    pub(super) fn sharing(memory: &SharedMemory) -> Self {
-        let mut bounded = Self::new(memory.limits);
-        bounded.places.shared = Some(Arc::clone(&memory.places));
-        bounded
+    fn with(limits: AnswerLimits, shared: Option<Arc<Semaphore>>) -> Self {
+        let own = Arc::new(Semaphore::new(1));
+        let places = Some(Places { own, shared });
+        Self { limits, places }
     }
 }
 
@@ -201,15 +196,9 @@ where
         } else {
             Shape::Object
         };
-        let Bounded {
-            mut limits,
-            places,
-            is_weighing,
-        } = self.bounded.clone();
-        let mut turn = Turn::Small(places);
-        if !is_weighing {
-            turn = Turn::None;
-        }
+        let Bounded { mut limits, places } = self.bounded.clone();
+        let is_weighing = places.is_some();
+        let mut turn = places.map_or(Turn::None, Turn::Small);
         if is_log(&request) {
             // It is passed on as it comes.
             (limits.bytes, turn) = (usize::MAX, Turn::None);
@@ -478,7 +467,7 @@ mod tests {
     #[tokio::test]
     async fn the_log_of_a_container_goes_on_for_ever_and_takes_no_place() {
         let layer = Bounded::new(LIMITS);
-        let _taken = layer.places.clone().take().await;
+        let _taken = layer.places.clone().unwrap().take().await;
         let text = format!("\"{}\"", "x".repeat(3 << 20));
         let log = "/api/v1/namespaces/default/pods/web-0/log?follow=true";
         assert!(answer(&layer, log, &text).await.is_ok());
